@@ -1,0 +1,1 @@
+"""What engines are run on: catalogue, readers, battery, fuzz and class tuples."""

@@ -1,0 +1,1 @@
+"""What is run: the roster, the host, adapters, and our own engines."""

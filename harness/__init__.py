@@ -1,0 +1,1 @@
+"""The runner: contracts, vocabularies, hosts, comparison, store and commands."""

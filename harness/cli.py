@@ -1,0 +1,62 @@
+"""The `tokassay` command: finds the verb's module and runs it.
+
+Only the asked verb's module is imported, so that `tokassay encode` does not pay for pandas or for any rival.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+# verb -> module under harness/commands; a module holds `app`, a typer.Typer (one command or a group).
+VERBS = {
+    "audit": "audit",
+    "report": "report",
+    "diff": "diff",
+    "trace": "trace",
+    "encode": "encode",
+    "decode": "decode",
+    "vocab": "vocab",
+    "corpora": "corpora",
+    "engines": "engines",
+    "freeze": "freeze",
+}
+USAGE = 2
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run one verb; `argv` defaults to the process's arguments. Exits with the code of docs/FORMATS.md."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        import typer
+    except ImportError:
+        print("tokassay: the command line is not installed; run: pip install 'tokassay[audit]'", file=sys.stderr)
+        raise SystemExit(USAGE) from None
+    asked = [words[0]] if words and words[0] in VERBS else list(VERBS)
+    app = typer.Typer(
+        name="tokassay", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
+        help="Proves or voids a tokenizer's claim: same ids first, why not second, how fast last.",
+    )
+
+    @app.callback()
+    def root() -> None:
+        """Proves or voids a tokenizer's claim: same ids first, why not second, how fast last."""
+
+    for verb in asked:
+        sub = import_module(f"tokassay.harness.commands.{VERBS[verb]}").app
+        if len(sub.registered_commands) == 1 and not sub.registered_groups:
+            command = sub.registered_commands[0]
+            command.name = verb
+            app.registered_commands.append(command)
+        else:
+            app.add_typer(sub, name=verb)
+    try:
+        app(args=words, standalone_mode=True)
+    except Exception as error:
+        # Input errors of any package carry `where` and `remedy`; everything else is a bug and keeps its traceback.
+        if not hasattr(error, "remedy"):
+            raise
+        where = getattr(error, "where", "")
+        print("tokassay: " + ": ".join(p for p in (where, str(error)) if p) + f"; {error.remedy}", file=sys.stderr)
+        raise SystemExit(getattr(error, "exit_code", USAGE)) from None

@@ -1,0 +1,15 @@
+"""The one kind of error a user can cause, and the exit codes."""
+
+from __future__ import annotations
+
+AGREED, MISMATCH, USAGE, REGRESSION, NOTHING, INFRASTRUCTURE = 0, 1, 2, 3, 4, 5
+
+
+class InputError(ValueError):
+    """Bad input: `where` names the file and the place in it, `remedy` what to do. Exits with 2 unless told otherwise."""
+
+    def __init__(self, message: str, *, where: str = "", remedy: str, exit_code: int = USAGE) -> None:
+        super().__init__(message)
+        self.where = where
+        self.remedy = remedy
+        self.exit_code = exit_code

@@ -1,0 +1,1 @@
+"""What is right: slow, obvious implementations of contracts, written from the specifications."""

@@ -1,0 +1,1 @@
+"""What is shown: tables, HTML and Markdown, from the views of the store."""
