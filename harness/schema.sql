@@ -1,0 +1,132 @@
+-- The store: one SQLite file (WAL) a workspace. Rows are appended, never overwritten. Reports read the v_ views only.
+PRAGMA user_version = 1;
+
+CREATE TABLE IF NOT EXISTS run (
+    id TEXT PRIMARY KEY,              -- 12 hex digits
+    started TEXT NOT NULL,            -- ISO 8601, UTC
+    finished TEXT,                    -- NULL: interrupted
+    suite TEXT NOT NULL,
+    command TEXT NOT NULL,            -- the command line that repeats it
+    seed INTEGER NOT NULL,
+    jobs INTEGER NOT NULL,
+    exit_code INTEGER,
+    tokassay TEXT NOT NULL,           -- version
+    environment TEXT NOT NULL         -- JSON: python, platform, cpu, cpu_features, cores, memory, packages
+);
+
+CREATE TABLE IF NOT EXISTS contract (
+    digest TEXT PRIMARY KEY,          -- 16 hex digits, core and variants
+    core TEXT NOT NULL,               -- 16 hex digits, core alone
+    name TEXT NOT NULL,               -- as asked for: gpt2, ./tokenizer.json
+    body TEXT NOT NULL                -- canonical JSON
+);
+
+CREATE TABLE IF NOT EXISTS build (
+    digest TEXT PRIMARY KEY,          -- 16 hex digits over everything below
+    engine TEXT NOT NULL,
+    version TEXT NOT NULL,            -- as the engine says in its own process
+    requirement TEXT NOT NULL,
+    lock TEXT NOT NULL,               -- SHA-256 of the environment's lock, or of the installed distributions
+    adapter TEXT NOT NULL,            -- SHA-256 of the adapter
+    host TEXT NOT NULL,               -- SHA-256 of host.py
+    python TEXT NOT NULL,
+    platform TEXT NOT NULL,           -- with the CPU's features
+    limits TEXT NOT NULL              -- JSON
+);
+
+CREATE TABLE IF NOT EXISTS corpus (
+    run TEXT NOT NULL REFERENCES run(id),
+    name TEXT NOT NULL,
+    spec TEXT NOT NULL,
+    seed INTEGER NOT NULL,
+    documents INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    problems TEXT NOT NULL,           -- JSON: reason -> count and first places
+    PRIMARY KEY (run, name)
+);
+
+CREATE TABLE IF NOT EXISTS result (
+    id INTEGER PRIMARY KEY,
+    key TEXT NOT NULL,                -- 32 hex digits: contract, operation, entry point, build, oracle and tables, block, modifiers
+    run TEXT NOT NULL REFERENCES run(id), -- the run that measured it
+    contract TEXT NOT NULL REFERENCES contract(digest),
+    operation TEXT NOT NULL,
+    entry_point TEXT NOT NULL,
+    build TEXT NOT NULL REFERENCES build(digest),
+    oracle TEXT NOT NULL,             -- digest of the oracle's sources and tables; '' for an engine compared with engines only
+    block TEXT NOT NULL,              -- SHA-256 of the block's documents and their borders
+    modifiers TEXT NOT NULL,          -- JSON: threads, specials, ...
+    digest TEXT NOT NULL,             -- block digest of the timed output, hex; '' when there is none
+    expected TEXT NOT NULL,           -- block digest it was held to; '' when there is none
+    ids INTEGER NOT NULL,
+    ns INTEGER NOT NULL,              -- wall time of the timed call
+    cpu_ns INTEGER NOT NULL,
+    host_ns INTEGER NOT NULL,         -- the host's time outside the timed call: preparing and hashing
+    hash_ns INTEGER NOT NULL,         -- of which hashing ids
+    verdicts TEXT NOT NULL,           -- JSON: verdict -> number of documents; adds up to the block's documents
+    rows TEXT NOT NULL                -- JSON: [[index, verdict, detail], ...] for documents that are not match
+);
+CREATE INDEX IF NOT EXISTS result_key ON result(key);
+
+CREATE TABLE IF NOT EXISTS oracle_block (
+    key TEXT PRIMARY KEY,             -- contract, oracle and tables, operation, block
+    digest TEXT NOT NULL,
+    ids INTEGER NOT NULL,
+    ns INTEGER NOT NULL,
+    leaves BLOB NOT NULL              -- 32-byte leaves; empty for neutral blocks
+);
+
+CREATE TABLE IF NOT EXISTS run_result (   -- which results a run is made of: measured by it or reused
+    run TEXT NOT NULL REFERENCES run(id),
+    corpus TEXT NOT NULL,
+    domain TEXT NOT NULL,             -- neutral | unicode | bytes
+    ordinal INTEGER NOT NULL,         -- of the block in its corpus and domain
+    documents INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    engine TEXT NOT NULL,
+    result INTEGER NOT NULL REFERENCES result(id),
+    reused INTEGER NOT NULL
+);
+CREATE INDEX IF NOT EXISTS run_result_run ON run_result(run);
+
+CREATE TABLE IF NOT EXISTS divergence (
+    run TEXT NOT NULL REFERENCES run(id),
+    ordinal INTEGER NOT NULL,
+    signature TEXT NOT NULL,          -- what makes it one: contract, engines, verdict, stage, decision kinds, classes
+    verdict TEXT NOT NULL,            -- differ | declared | flaky | crash | error | timeout | oom
+    contract TEXT NOT NULL,           -- contract name
+    engine TEXT NOT NULL,
+    against TEXT NOT NULL,            -- oracle, or the engine compared with
+    operation TEXT NOT NULL,
+    corpus TEXT NOT NULL,
+    domain TEXT NOT NULL,
+    documents INTEGER NOT NULL,       -- how many documents show it
+    first TEXT NOT NULL,              -- name of the first document
+    input TEXT NOT NULL,              -- hex of a window of the document that shows it (at most 256 bytes), or of its head
+    token INTEGER,                    -- index of the first differing token
+    got TEXT NOT NULL,                -- JSON list of ids around it
+    expected TEXT NOT NULL,
+    stage TEXT NOT NULL,              -- special normalize scan classify pretokenize merge lookup decode process
+    explanation TEXT NOT NULL,        -- one sentence made from the first differing decision
+    command TEXT NOT NULL,            -- reproduces it
+    PRIMARY KEY (run, ordinal)
+);
+
+CREATE VIEW IF NOT EXISTS v_run AS SELECT * FROM run;
+CREATE VIEW IF NOT EXISTS v_corpus AS SELECT * FROM corpus;
+CREATE VIEW IF NOT EXISTS v_divergence AS SELECT * FROM divergence;
+
+-- one row a block: what a report adds up
+CREATE VIEW IF NOT EXISTS v_cell AS
+SELECT rr.run, rr.corpus, rr.domain, rr.ordinal, rr.documents, rr.bytes, rr.engine, rr.reused,
+       r.operation, r.entry_point, r.modifiers, r.digest, r.expected, r.ids, r.ns, r.cpu_ns, r.host_ns, r.hash_ns, r.verdicts,
+       c.name AS contract_name, c.core, c.digest AS contract, c.body AS contract_body,
+       b.version, b.requirement, b.platform, b.python, b.limits
+FROM run_result rr JOIN result r ON r.id = rr.result JOIN contract c ON c.digest = r.contract JOIN build b ON b.digest = r.build;
+
+-- one row a verdict and cell: SUM(documents) over a run equals engines x documents x operations
+CREATE VIEW IF NOT EXISTS v_verdict AS
+SELECT v.run, v.corpus, v.domain, v.engine, v.version, v.contract_name, v.contract, v.operation, j.key AS verdict,
+       SUM(CAST(j.value AS INTEGER)) AS documents
+FROM v_cell v, json_each(v.verdicts) j
+GROUP BY v.run, v.corpus, v.domain, v.engine, v.version, v.contract_name, v.contract, v.operation, j.key;
