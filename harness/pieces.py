@@ -1,0 +1,40 @@
+"""How bytes are shown to a person: text where it is text, hex where it is not, never ambiguous."""
+
+from __future__ import annotations
+
+NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}
+
+
+def view(data: bytes) -> str:
+    """Show bytes on one line: printable characters of well-formed UTF-8 as they are, other bytes as `\\xNN`.
+
+    The view can be read back: a backslash is doubled; newline, carriage return and tab have their usual escapes.
+    Characters that do not print (controls, format characters, separators but the space) are shown by their bytes.
+    """
+    shown: list[str] = []
+    # surrogateescape keeps each ill-formed byte as one lone surrogate U+DC80..U+DCFF, at its place.
+    for character in data.decode("utf-8", "surrogateescape"):
+        if character in NAMED:
+            shown.append(NAMED[character])
+        elif character.isprintable():
+            shown.append(character)
+        else:
+            shown.append("".join(f"\\x{byte:02x}" for byte in character.encode("utf-8", "surrogateescape")))
+    return "".join(shown)
+
+
+def bracketed(data: bytes) -> str:
+    """A piece between brackets, `[hello]`, so that its white space can be seen."""
+    return f"[{view(data)}]"
+
+
+def token_spans(pieces: list[bytes], document: bytes) -> list[tuple[int, int]] | None:
+    """Byte spans (start, end) of tokens, by the tokens' bytes; None where those are not the bytes of `document`."""
+    spans: list[tuple[int, int]] = []
+    at = 0
+    for piece in pieces:
+        if document[at : at + len(piece)] != piece:
+            return None
+        spans.append((at, at + len(piece)))
+        at += len(piece)
+    return spans if at == len(document) else None

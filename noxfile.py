@@ -1,0 +1,100 @@
+"""The tree's own checks, one session each: `nox` runs lint, types and tests; `nox -l` lists the rest.
+
+Every session that runs the package installs it as a user does: built, not editable, into a fresh environment.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import nox
+
+nox.options.sessions = ["lint", "types", "tests"]
+nox.options.error_on_missing_interpreters = True
+# The mirror of what a user's machine lacks: after the install nothing may be fetched.
+OFFLINE = {"PIP_NO_INDEX": "1", "UV_OFFLINE": "1", "HF_HUB_OFFLINE": "1", "TOKASSAY_OFFLINE": "1"}
+PACKAGES = ["harness", "engines", "corpora", "oracles", "reports", "fixtures"]
+
+
+def install(session: nox.Session, extra: str) -> None:
+    """Build and install the package with one extra. A build/ of an earlier build would ship files long deleted."""
+    shutil.rmtree("build", ignore_errors=True)
+    session.install(f".[{extra}]")
+
+
+def pytest(session: nox.Session, *words: str, profile: str = "ci", env: dict[str, str] | None = None) -> None:
+    """Run pytest on the installed package; arguments after `--` take the place of `words`."""
+    session.run("pytest", *(session.posargs or words), env={"HYPOTHESIS_PROFILE": profile, **(env or {})})
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """All tests on the installed package, offline once it is installed."""
+    install(session, "test")
+    pytest(session, "-n", "2", "-q", env=OFFLINE)
+
+
+@nox.session
+def network(session: nox.Session) -> None:
+    """The tests that fetch: archives from registries, environments of other engines."""
+    install(session, "test")
+    pytest(session, "-m", "network", "-q")
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """ruff over the tree, cython-lint over every .pyx and .pxd."""
+    session.install("ruff>=0.14", "cython-lint>=0.16")
+    session.run("ruff", "check", ".")
+    sources = sorted(str(p) for folder in PACKAGES for p in Path(folder).rglob("*.p[yx][xd]"))
+    if sources:
+        session.run("cython-lint", "--max-line-length=110", *sources)
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """mypy --strict on the installed package: stubs and py.typed as its users get them."""
+    install(session, "test")
+    session.install("mypy>=1.18", "pandas-stubs", "types-regex", "types-psutil", "types-jsonschema")
+    names = [word for package in PACKAGES for word in ("-p", f"tokassay.{package}")]
+    # From another folder: run here, mypy would find the sources and not what was installed.
+    config = Path("pyproject.toml").resolve()
+    with session.chdir(session.create_tmp()):
+        session.run("mypy", "--strict", "--config-file", str(config), *names)
+
+
+@nox.session
+def audit(session: nox.Session) -> None:
+    """The default audit, as in the README's first command."""
+    install(session, "audit")
+    session.run("tokassay", "audit", *session.posargs)
+
+
+@nox.session
+def nightly(session: nox.Session) -> None:
+    """The long audit, and every property test at its longest."""
+    install(session, "test")
+    session.run("tokassay", "audit", "--suite", "nightly")
+    pytest(session, "-n", "2", "-q", profile="nightly")
+
+
+@nox.session
+def sanitize(session: nox.Session) -> None:
+    """The C sources under the address and undefined-behaviour sanitizers."""
+    session.install("numpy>=2.0", "cython>=3.1", "setuptools>=77")
+    session.run("python", "tests/native/sanitize.py", *session.posargs)
+
+
+@nox.session
+def races(session: nox.Session) -> None:
+    """The C sources under the thread sanitizer, many threads on one encoder."""
+    session.install("numpy>=2.0", "cython>=3.1", "setuptools>=77")
+    session.run("python", "tests/native/races.py", *session.posargs)
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Links between the documents, and every command they show."""
+    install(session, "test")
+    pytest(session, "-q", "tests/docs")
