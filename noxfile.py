@@ -18,7 +18,7 @@ PACKAGES = ["harness", "engines", "corpora", "oracles", "reports", "fixtures"]
 
 
 def install(session: nox.Session, extra: str) -> None:
-    """Build and install the package with one extra. A build/ of an earlier build would ship files long deleted."""
+    """Build and install the package with one extra; a stale build/ would ship files long deleted."""
     shutil.rmtree("build", ignore_errors=True)
     session.install(f".[{extra}]")
 

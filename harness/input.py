@@ -17,8 +17,8 @@ ONE_OF = "give exactly one of --hex, --text, --file (`--file -` is standard inpu
 def parse_hex(text: str) -> bytes:
     r"""Bytes from hex digits, two a byte: `898881ab`, `89 88 81 ab`, `0x89,0x88`, `\x89\x88` or `89:88`.
 
-    White space, commas and colons may stand between groups, `0x` or `\x` before one; a group holds whole bytes,
-    so `9 8` is refused rather than guessed at. Raises InputError with the column.
+    White space, commas and colons may stand between groups, `0x` or `\x` before one. A group holds whole
+    bytes, so `9 8` is refused rather than guessed at. Raises InputError with the column.
     """
     found = bytearray()
     at = 0
@@ -40,8 +40,8 @@ def parse_hex(text: str) -> bytes:
 def read_document(hexadecimal: str | None, text: str | None, file: str | None) -> bytes:
     """The one document asked for, as bytes.
 
-    `text` is taken as the bytes the shell passed (so even ill-formed UTF-8 arrives unchanged); `file` is read whole,
-    `-` is standard input, and so is nothing at all unless a person sits at the terminal. Raises InputError.
+    `text` is taken as the bytes the shell passed, so even ill-formed UTF-8 arrives unchanged. `file` is read
+    whole; `-` is standard input, and so is no option at all unless that is a terminal. Raises InputError.
     """
     options = {"--hex": hexadecimal, "--text": text, "--file": file}
     given = [name for name, value in options.items() if value is not None]
@@ -65,7 +65,7 @@ def read_document(hexadecimal: str | None, text: str | None, file: str | None) -
 
 
 def read_standard_input(unasked: bool) -> bytes:
-    """All of standard input. `unasked`: no option named it, so no terminal is waited on. Raises InputError."""
+    """All of standard input; `unasked` (no option named it): not from a terminal. Raises InputError."""
     if sys.stdin is None or (unasked and sys.stdin.isatty()):
         raise InputError("no input", remedy=ONE_OF)
     return sys.stdin.buffer.read()

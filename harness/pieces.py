@@ -6,10 +6,10 @@ NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}
 
 
 def view(data: bytes) -> str:
-    """Show bytes on one line: printable characters of well-formed UTF-8 as they are, other bytes as `\\xNN`.
+    """Show bytes on one line: printable characters of well-formed UTF-8 as such, other bytes as `\\xNN`.
 
-    The view can be read back: a backslash is doubled; newline, carriage return and tab have their usual escapes.
-    Characters that do not print (controls, format characters, separators but the space) are shown by their bytes.
+    The view can be read back: a backslash is doubled; newline, carriage return and tab have the usual escapes.
+    Characters that do not print (controls, format characters, separators but the space) are shown as bytes.
     """
     shown: list[str] = []
     # surrogateescape keeps each ill-formed byte as one lone surrogate U+DC80..U+DCFF, at its place.
@@ -29,7 +29,7 @@ def bracketed(data: bytes) -> str:
 
 
 def token_spans(pieces: list[bytes], document: bytes) -> list[tuple[int, int]] | None:
-    """Byte spans (start, end) of tokens, by the tokens' bytes; None where those are not the bytes of `document`."""
+    """Byte spans (start, end) of tokens by the tokens' bytes; None where those do not make up `document`."""
     spans: list[tuple[int, int]] = []
     at = 0
     for piece in pieces:
