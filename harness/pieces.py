@@ -8,7 +8,7 @@ NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}
 def view(data: bytes) -> str:
     """Show bytes on one line: printable characters of well-formed UTF-8 as such, other bytes as `\\xNN`.
 
-    The view can be read back: a backslash is doubled; newline, carriage return and tab have the usual escapes.
+    The view can be read back: a backslash is doubled; newline, carriage return and tab are escaped.
     Characters that do not print (controls, format characters, separators but the space) are shown as bytes.
     """
     shown: list[str] = []
