@@ -1,0 +1,127 @@
+"""Contracts: what fixes the right ids of a document.
+
+A contract has a *core* (algorithm, vocabulary, normalizer, pretokenizer, special-token policy, added-token flags and options) and
+*variants* (Unicode version, byte policy). Engines of one core are compared with each other on neutral documents; elsewhere
+each is held to the oracle under its own declared variants. The identity of either is a digest of canonical JSON.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cached_property
+from hashlib import sha256
+from typing import Any
+
+from tokassay.harness.errors import InputError
+
+ALGORITHMS = ("bpe-ranks", "bpe-pairs", "opaque")
+NORMALIZERS = ("none", "nfc")
+SPECIAL_POLICIES = ("off", "on")
+UNICODE_VERSIONS = ("15.0", "15.1", "16.0", "17.0")
+BYTE_POLICIES = ("reject", "replace", "replace-each-byte", "byte-alphabet", "tiktoken-bytes", "raw")
+ADDED_FLAGS = ("lstrip", "rstrip", "single_word", "normalized")
+VARIANTS = ("unicode", "byte_policy")
+DEFAULT_UNICODE = "16.0"
+DEFAULT_BYTE_POLICY = "byte-alphabet"
+DIGEST_HEX = 16
+
+AddedToken = tuple[str, int, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Contract:
+    """What fixes the right ids: a core and two variants.
+
+    `vocabulary` is the SHA-256 (64 hex digits) of `Vocabulary.canonical()`, or of the file where `algorithm` is "opaque".
+    `pretokenizer` holds published regular expressions applied in order, each keeping matches and gaps as pieces.
+    `specials` "off" makes the text of every special and added token ordinary text; "on" matches `special_tokens` and
+    `added_tokens` leftmost, then longest, before the pretokenizer. `post_processor` is named and never applied.
+    """
+
+    algorithm: str
+    vocabulary: str
+    normalizer: str = "none"
+    pretokenizer: tuple[str, ...] = ()
+    specials: str = "off"
+    special_tokens: tuple[tuple[str, int], ...] = ()
+    added_tokens: tuple[AddedToken, ...] = ()
+    ignore_merges: bool = False
+    add_prefix_space: bool = False
+    byte_fallback: bool = False
+    post_processor: str = "none"
+    unicode: str = field(default=DEFAULT_UNICODE)
+    byte_policy: str = field(default=DEFAULT_BYTE_POLICY)
+
+    def to_json(self) -> dict[str, Any]:
+        """All fields as JSON values (tuples become lists)."""
+        value: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        return value
+
+    def core(self) -> dict[str, Any]:
+        """The fields that must agree before two engines are compared: all but the variants."""
+        return {name: value for name, value in self.to_json().items() if name not in VARIANTS}
+
+    def canonical(self) -> bytes:
+        """Sorted-key compact ASCII JSON of every field."""
+        return canonical_json(self.to_json())
+
+    @cached_property
+    def digest(self) -> str:
+        """16 hex digits over core and variants."""
+        return sha256(self.canonical()).hexdigest()[:DIGEST_HEX]
+
+    @cached_property
+    def core_digest(self) -> str:
+        """16 hex digits over the core alone."""
+        return sha256(canonical_json(self.core())).hexdigest()[:DIGEST_HEX]
+
+    def with_variants(self, *, unicode: str | None = None, byte_policy: str | None = None,
+                      specials: str | None = None) -> Contract:
+        """The same contract under another Unicode version, byte policy or special-token policy (None keeps)."""
+        changed = replace(self, unicode=unicode or self.unicode, byte_policy=byte_policy or self.byte_policy,
+                          specials=specials or self.specials)
+        _check(changed)
+        return changed
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any], *, where: str = "contract") -> Contract:
+        """The contract that `to_json` wrote. Raises InputError for an unknown, missing or ill-typed field."""
+        known = {f.name for f in fields(cls)}
+        unknown = sorted(set(value) - known)
+        missing = sorted({"algorithm", "vocabulary"} - set(value))
+        if unknown or missing:
+            what = f"unknown field {unknown[0]!r}" if unknown else f"no field {missing[0]!r}"
+            raise InputError(what, where=where, remedy=f"a contract has the fields {', '.join(sorted(known))}")
+        try:
+            contract = cls(**{name: _TUPLES[name](item) if name in _TUPLES else item for name, item in value.items()})
+        except (TypeError, ValueError, IndexError) as error:
+            raise InputError(f"ill-formed contract: {error}", where=where, remedy="see docs/FORMATS.md") from None
+        _check(contract, where)
+        return contract
+
+
+def _check(contract: Contract, where: str = "contract") -> None:
+    allowed: list[tuple[str, Sequence[str]]] = [
+        ("algorithm", ALGORITHMS), ("normalizer", NORMALIZERS), ("specials", SPECIAL_POLICIES),
+        ("unicode", UNICODE_VERSIONS),
+    ]
+    for name, values in allowed:
+        if getattr(contract, name) not in values:
+            raise InputError(f"{name} is {getattr(contract, name)!r}", where=where, remedy="use " + " | ".join(values))
+    for name in ("ignore_merges", "add_prefix_space", "byte_fallback"):
+        if not isinstance(getattr(contract, name), bool):
+            raise InputError(f"{name} is {getattr(contract, name)!r}", where=where, remedy="use true or false")
+
+
+def canonical_json(value: object) -> bytes:
+    """Sorted-key compact ASCII JSON: one byte string for one value."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode("ascii")
+
+
+_TUPLES = {
+    "pretokenizer": lambda items: tuple(str(item) for item in items),
+    "special_tokens": lambda items: tuple((str(text), int(number)) for text, number in items),
+    "added_tokens": lambda items: tuple((str(t), int(n), tuple(str(f) for f in flags)) for t, n, flags in items),
+}
