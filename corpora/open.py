@@ -1,0 +1,84 @@
+"""Opens a corpus by its spec: a built-in source, a catalogue name, or a path."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tokassay.corpora.battery import open_battery
+from tokassay.corpora.corpus import Corpus
+from tokassay.corpora.document import CorpusError
+from tokassay.corpora.fuzz import STANDARD, open_fuzz
+from tokassay.corpora.readers.paths import open_path, split_spec
+
+TokenBytes = Mapping[bytes, int]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a source may need: the argument after `:` ("" if none), the seed, the vocabulary's tokens and special texts."""
+
+    spec: str
+    argument: str
+    seed: int
+    tokens: TokenBytes | None
+    specials: tuple[str, ...]
+
+    def number(self, default: int | None, *, least: int = 1) -> int:
+        """The argument as an integer. Raises CorpusError if it is none, too small, or missing without a default."""
+        if not self.argument and default is not None:
+            return default
+        if not self.argument.isascii() or not self.argument.isdigit() or int(self.argument) < least:
+            kind = self.spec.partition(":")[0]
+            raise CorpusError(f"{self.argument!r} is no count", where=self.spec, remedy=f"write {kind}:N with N >= {least}")
+        return int(self.argument)
+
+    def nothing(self) -> None:
+        """Raises CorpusError if there is an argument."""
+        if self.argument:
+            kind = self.spec.partition(":")[0]
+            raise CorpusError(f"{kind} takes no argument", where=self.spec, remedy=f"write {kind}")
+
+
+def _battery(asked: Asked) -> Corpus:
+    asked.nothing()
+    return open_battery()
+
+
+def _fuzz(asked: Asked) -> Corpus:
+    return open_fuzz(asked.number(STANDARD), asked.seed)
+
+
+# Every built-in source: its opener, and the line that `corpora list` shows.
+SOURCES: dict[str, tuple[Callable[[Asked], Corpus], str]] = {
+    "battery": (_battery, "named structural documents, each with its reason"),
+    "fuzz": (_fuzz, "seeded fuzz, fuzz:N documents (default 4821; 8921 is the expanded preset)"),
+}
+
+
+def open_corpus(
+    spec: str, *, seed: int = 0, tokens: TokenBytes | None = None, specials: Iterable[str] = ()
+) -> Corpus:
+    """The corpus that a spec names.
+
+    `seed` counts for `fuzz`, `concat` and `specials`; `tokens` (token bytes -> id) is needed by `concat` only; `specials` are
+    the special tokens' texts for `specials`. A spec with a `/` or that names an existing file is a path; write `./name` for a
+    file that is called like a built-in source. Raises CorpusError for an unknown spec, naming the nearest ones.
+    """
+    kind, _, argument = spec.partition(":")
+    if kind in SOURCES:
+        return SOURCES[kind][0](Asked(spec, argument, seed, tokens, tuple(specials)))
+    path, _, _ = split_spec(spec)
+    if os.sep in spec or "/" in spec or path.exists():
+        return open_path(spec)
+    raise CorpusError(f"unknown corpus {spec!r}", where=spec, remedy=_nearest(kind))
+
+
+def _nearest(kind: str) -> str:
+    near = difflib.get_close_matches(kind, list(SOURCES), n=3, cutoff=0.5)
+    suffix = Path(kind).suffix
+    hint = f"did you mean {' or '.join(near)}?" if near else "see: tokassay corpora list"
+    return f"{hint} (no file {kind} here either)" if suffix else hint

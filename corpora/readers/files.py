@@ -1,0 +1,45 @@
+"""Whole files: a document is all the bytes of a file; a folder is all its files, recursively, by sorted path."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from tokassay.corpora.corpus import Columns, Problems, pack
+from tokassay.corpora.document import CorpusError, Document
+from tokassay.corpora.readers.streams import whole
+
+
+def files_under(folder: Path) -> list[tuple[str, Path]]:
+    """Every regular file below a folder as (relative path with `/`, path), sorted by the bytes of the relative path.
+
+    Links to folders are not followed (they can form loops); hidden files are files.
+    """
+    found = []
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            path = Path(parent, name)
+            if path.is_file():
+                found.append((path.relative_to(folder).as_posix(), path))
+    return sorted(found, key=lambda item: os.fsencode(item[0]))
+
+
+def read_file(path: Path, problems: Problems, shown: str) -> Iterator[Columns]:
+    """One file as one document."""
+    return pack([Document(shown, whole(path))])
+
+
+def read_folder(folder: Path, problems: Problems, shown: str) -> Iterator[Columns]:
+    """Every file below a folder as one document each; one that cannot be read is counted and named in `problems`."""
+    return pack(_documents(folder, problems, shown))
+
+
+def _documents(folder: Path, problems: Problems, shown: str) -> Iterator[Document]:
+    for relative, path in files_under(folder):
+        try:
+            data = whole(path)
+        except CorpusError as error:
+            problems.add(str(error), str(path))
+        else:
+            yield Document(f"{shown}/{relative}" if shown else relative, data)
