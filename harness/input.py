@@ -31,8 +31,11 @@ def parse_hex(text: str) -> bytes:
         if group is None:
             bad = text[at]
             what = "half a byte" if bad in "0123456789abcdefABCDEF" else f"{bad!r} is not a hex digit"
-            raise InputError(what, where=f"--hex, column {at + 1}",
-                             remedy="write two hex digits a byte, for example 898881ab or '89 88 81 ab'")
+            raise InputError(
+                what,
+                where=f"--hex, column {at + 1}",
+                remedy="write two hex digits a byte, for example 898881ab or '89 88 81 ab'",
+            )
         found += bytes.fromhex(group.group(1))
         at = group.end()
 
@@ -53,15 +56,21 @@ def read_document(hexadecimal: str | None, text: str | None, file: str | None) -
         try:
             return text.encode("utf-8", "surrogateescape")
         except UnicodeEncodeError as error:
-            raise InputError("a lone surrogate has no bytes", where=f"--text, character {error.start + 1}",
-                             remedy="give the bytes with --hex") from None
+            raise InputError(
+                "a lone surrogate has no bytes",
+                where=f"--text, character {error.start + 1}",
+                remedy="give the bytes with --hex",
+            ) from None
     if file is None or file == "-":
         return read_standard_input(file is None)
     try:
         return Path(file).read_bytes()
     except OSError as error:
-        raise InputError((error.strerror or str(error)).lower(), where=file,
-                         remedy="give the path of a file that can be read, or - for standard input") from None
+        raise InputError(
+            (error.strerror or str(error)).lower(),
+            where=file,
+            remedy="give the path of a file that can be read, or - for standard input",
+        ) from None
 
 
 def read_standard_input(unasked: bool) -> bytes:

@@ -15,11 +15,17 @@ from hypothesis import HealthCheck, settings
 # No deadline anywhere: on a shared machine a slow example says nothing about the code.
 settings.register_profile("dev", max_examples=50, deadline=None)
 settings.register_profile(
-    "ci", max_examples=100, deadline=None, derandomize=True, database=None, print_blob=True,
+    "ci",
+    max_examples=100,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.register_profile("nightly", max_examples=5000, deadline=None, print_blob=True,
-                          suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "nightly", max_examples=5000, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
 LOOPBACK = ("127.", "::1", "localhost", "0.0.0.0")
@@ -72,6 +78,7 @@ def _no_network(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
             if self.family in (socket.AF_INET, socket.AF_INET6):
                 check(address[0])
             return real(self, address)
+
         return call
 
     def guarded_lookup(host: Any, *rest: Any, **more: Any) -> Any:

@@ -1,0 +1,147 @@
+"""Two engines on one document, side by side: ids, pieces, spans, and the first differing decision.
+
+A decision is *traced* where both sides speak of their own decisions, and *inferred* from ids and pieces where
+one does not: an inference names the likeliest stage, and says that it is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tokassay.harness.explain import explain, first_differing
+
+Decision = Mapping[str, Any]
+Span = tuple[int, int]
+STATUS = {"ids": 0, "reject": 1}  # every other outcome: 2, as in a leaf
+
+
+@dataclass(frozen=True)
+class Side:
+    """What one engine did with the document.
+
+    `outcome` is `ids`, or what happened instead (reject, unsupported, crash, error, timeout, oom); `detail`
+    says more of it. `pieces` are the tokens' bytes by the vocabulary (None: an id it does not have). `spans`
+    are byte spans, None where the pieces are not the document's. `decisions` is None for a silent engine.
+    """
+
+    name: str
+    version: str = ""
+    variants: str = ""
+    outcome: str = "ids"
+    detail: str = ""
+    ids: tuple[int, ...] = ()
+    pieces: tuple[bytes | None, ...] = ()
+    spans: tuple[Span, ...] | None = None
+    decisions: tuple[Decision, ...] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """As `--json` shows it: pieces in hex."""
+        return {
+            "engine": self.name,
+            "version": self.version,
+            "variants": self.variants,
+            "outcome": self.outcome,
+            "detail": self.detail,
+            "ids": list(self.ids),
+            "pieces": [None if piece is None else piece.hex() for piece in self.pieces],
+            "spans": None if self.spans is None else [list(span) for span in self.spans],
+            "traced": self.decisions is not None,
+        }
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Why two sides differ.
+
+    `token` is the index of the first differing token, None where a side gave no ids; `known` is `traced` or
+    `inferred`.
+    """
+
+    token: int | None
+    stage: str
+    known: str
+    sentence: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {"token": self.token, "stage": self.stage, "known": self.known, "sentence": self.sentence}
+
+
+def same(a: Side, b: Side) -> bool:
+    """Whether both came to the same end: the same ids, or the same refusal."""
+    return a.outcome == b.outcome and a.ids == b.ids
+
+
+def difference(a: Side, b: Side, document: bytes) -> Difference | None:
+    """The first differing token and decision; None where the sides do not differ."""
+    if same(a, b):
+        return None
+    if a.outcome != "ids" or b.outcome != "ids":
+        return ended_otherwise(a, b, document)
+    # The side that is traced is the one against which the other's pieces are read.
+    got, expected = (b, a) if b.decisions is None else (a, b)
+    finding = explain(
+        document,
+        got.ids,
+        expected.ids,
+        pieces=by_id(a, b),
+        trace_expected=tracer(expected),
+        trace_got=None if got.decisions is None else tracer(got),
+        got_name=got.name,
+        expected_name=expected.name,
+    )
+    known = "traced" if finding.signature.startswith("traced") else "inferred"
+    sentence = finding.explanation.removeprefix("inferred: ")
+    return Difference(first_differing(a.ids, b.ids), finding.stage, known, sentence)
+
+
+def by_id(*sides: Side) -> Callable[[int], bytes | None]:
+    """A look-up from id to token bytes over the ids that the sides gave."""
+    table = {number: piece for side in sides for number, piece in zip(side.ids, side.pieces, strict=True)}
+    return table.get
+
+
+def tracer(side: Side) -> Callable[[bytes], list[dict[str, Any]] | None]:
+    """The side's recorded decisions, in the form that `explain` asks for them."""
+    return lambda _: None if side.decisions is None else [dict(decision) for decision in side.decisions]
+
+
+def ended_otherwise(a: Side, b: Side, document: bytes) -> Difference:
+    """A side gave no ids: its end is the difference. A rejection is laid to the first ill-formed byte."""
+    ends = "; ".join(f"{s.name}: {s.outcome}" + (f" ({s.detail})" if s.detail else "") for s in (a, b))
+    bad = first_ill_formed(document)
+    if "reject" in (a.outcome, b.outcome) and bad is not None:
+        return Difference(
+            None,
+            "scan",
+            "inferred",
+            f"{ends}; the first ill-formed byte is {document[bad]:02x} at offset {bad}",
+        )
+    return Difference(None, "process", "traced", ends)
+
+
+def first_ill_formed(document: bytes) -> int | None:
+    """Offset of the first byte in no well-formed UTF-8 sequence (Unicode Table 3-7); None: there is none."""
+    try:
+        document.decode("utf-8")  # Python's strict decoder implements Table 3-7
+    except UnicodeDecodeError as error:
+        return error.start
+    return None
+
+
+def aligned(a: Side, b: Side) -> list[tuple[int | None, int | None]]:
+    """Token indices side by side: those that begin at one byte share a row; by index without spans."""
+    if a.spans is None or b.spans is None:
+        longest = max(len(a.ids), len(b.ids))
+        return [(i if i < len(a.ids) else None, i if i < len(b.ids) else None) for i in range(longest)]
+    rows: list[tuple[int | None, int | None]] = []
+    i = j = 0
+    while i < len(a.spans) or j < len(b.spans):
+        left = a.spans[i][0] if i < len(a.spans) else None
+        right = b.spans[j][0] if j < len(b.spans) else None
+        take_left = right is None or (left is not None and left <= right)
+        take_right = left is None or (right is not None and right <= left)
+        rows.append((i if take_left else None, j if take_right else None))
+        i, j = i + take_left, j + take_right
+    return rows
