@@ -96,7 +96,7 @@ def violations(root: Path) -> list[str]:
                     wrong.append(f"{shown}:{line}: {package} imports {module}")
                 if shown.parts[:2] == ("engines", "adapters"):
                     own = engines_of.get(path.name, set()) | {path.stem}
-                    ours = module.startswith(f"tokassay.engines.{path.stem}")
+                    ours = f"{module}.".startswith(f"tokassay.engines.{path.stem}.")
                     typing = module == "tokassay.engines.host" and line in typing_only(path)
                     if top not in stdlib and top.lower() not in own and not ours and not typing:
                         wrong.append(f"{shown}:{line}: an adapter imports {module}")

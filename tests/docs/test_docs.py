@@ -1,0 +1,107 @@
+"""The documents against the tree: links lead somewhere; commands shown exist, with the options shown."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import click
+import typer
+from tokassay.harness.cli import VERBS
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+FENCE = re.compile(r"^```(?:sh|bash|console|shell)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
+
+
+def documents() -> list[Path]:
+    """The README and everything under docs/."""
+    return sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+
+
+def anchors(path: Path) -> set[str]:
+    """The names that headings are linked by: lower case, no punctuation, hyphens for spaces."""
+    headings = HEADING.findall(path.read_text("utf-8"))
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+def shown_commands() -> Iterator[tuple[str, list[str]]]:
+    """(document, words) of each command line in a shell block; continued lines are joined, prompts go."""
+    for path in documents():
+        for block in FENCE.findall(path.read_text("utf-8")):
+            for line in block.replace("\\\n", " ").splitlines():
+                text = line.strip().removeprefix("$ ")
+                for part in re.split(r"\s(?:\||&&|;)\s", text):
+                    words = shlex.split(part, comments=True)
+                    if words:
+                        yield path.relative_to(ROOT).as_posix(), words
+
+
+def command(verb: str) -> click.Command:
+    """The click command of a verb, as the command line builds it."""
+    return typer.main.get_command(import_module(f"tokassay.harness.commands.{VERBS[verb]}").app)
+
+
+def wrong_with(words: list[str]) -> str:
+    """What of a `tokassay` line does not exist; '' where all of it does."""
+    if len(words) == 1 or words[1].startswith("-"):
+        return ""
+    if words[1] not in VERBS:
+        return f"no verb {words[1]}"
+    here, rest = command(words[1]), words[2:]
+    if isinstance(here, click.Group) and rest and not rest[0].startswith("-"):
+        if rest[0] not in here.commands:
+            return f"{words[1]} has no {rest[0]}"
+        here, rest = here.commands[rest[0]], rest[1:]
+    known = {option for parameter in here.params for option in (*parameter.opts, *parameter.secondary_opts)}
+    unknown = [
+        word for word in rest if word.startswith("--") and word.split("=")[0] not in {*known, "--help", "--"}
+    ]
+    return f"no option {unknown[0]}" if unknown else ""
+
+
+def test_links_lead_somewhere() -> None:
+    broken = []
+    for path in documents():
+        for target in LINK.findall(path.read_text("utf-8")):
+            if re.match(r"[a-z]+:", target):
+                continue
+            name, _, anchor = target.partition("#")
+            there = path.parent / name if name else path
+            if not there.exists() or (anchor and there.suffix == ".md" and anchor not in anchors(there)):
+                broken.append(f"{path.relative_to(ROOT)}: {target}")
+    assert broken == []
+
+
+def test_commands_shown_exist() -> None:
+    wrong = [
+        f"{name}: {' '.join(words)}: {what}"
+        for name, words in shown_commands()
+        if words[0] == "tokassay" and (what := wrong_with(words))
+    ]
+    assert wrong == []
+
+
+def test_sessions_shown_exist() -> None:
+    sessions = set(
+        re.findall(r"^@nox\.session.*\ndef (\w+)", (ROOT / "noxfile.py").read_text("utf-8"), re.MULTILINE)
+    )
+    shown = {
+        words[i + 1]
+        for _, words in shown_commands()
+        if words[0] == "nox"
+        for i, word in enumerate(words[:-1])
+        if word == "-s"
+    }
+    assert shown <= sessions
+    assert {"tests", "lint", "types", "audit", "sanitize", "races", "nightly", "docs"} <= sessions
+
+
+def test_the_checker_itself_sees_what_is_wrong() -> None:
+    assert wrong_with(["tokassay", "assay"]) == "no verb assay"
+    assert wrong_with(["tokassay", "encode", "--no-such-option"]) == "no option --no-such-option"
+    assert wrong_with(["tokassay", "encode", "--hex", "61"]) == ""
