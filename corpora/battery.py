@@ -1,8 +1,9 @@
 """The structural battery: named documents, each with its reason, made by rules and never drawn at random.
 
-A family is a generator of documents (name, data, reason). Families are tried in the order of `FAMILIES`; a document whose
-bytes an earlier one already has is left out, so that no input is counted twice. The order and the bytes are part of
-the frozen digest (fixtures/golden/corpora.json): add new families at the end of their file.
+A family is a generator of documents (name, data, reason). Families are tried in the order of `FAMILIES`; a
+document whose bytes an earlier one already has is left out, so that no input is counted twice. The order and
+the bytes are part of the frozen digest (fixtures/golden/corpora.json): add new families at the end of their
+file.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A corpus: documents in one fixed order, read as columns (one buffer and offsets) or one by one.
 
-The columns are the corpus; `documents` is defined through them. A runner that cuts blocks works on the columns with
-numpy, and 100 MB of short lines costs it about a second instead of a minute of Python objects.
+The columns are the corpus; `documents` is defined through them. A runner that cuts blocks works on the
+columns with numpy, and 100 MB of short lines costs it about a second instead of a minute of Python objects.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-
 from tokassay.corpora.document import Document
 
 CHUNK_DOCUMENTS = 4096
@@ -25,13 +24,17 @@ Offsets = npt.NDArray[np.uint64]
 
 @dataclass
 class Problems:
-    """Lines (or files) that gave no document: how many by reason, and where the first ones of each reason are."""
+    """Lines (or files) that gave no document: how many by reason, and where the first ones of each reason
+    are.
+    """
 
     counts: dict[str, int] = field(default_factory=dict)
     first: dict[str, list[str]] = field(default_factory=dict)
 
     def add(self, reason: str, where: str) -> None:
-        """Count one; `where` is "file:line" (or "file" for a whole one). The first 20 of a reason are kept by name."""
+        """Count one; `where` is "file:line" (or "file" for a whole one). The first 20 of a reason are kept by
+        name.
+        """
         self.counts[reason] = self.counts.get(reason, 0) + 1
         kept = self.first.setdefault(reason, [])
         if len(kept) < KEPT_PROBLEMS:
@@ -49,7 +52,9 @@ class Problems:
 
 
 class Labels:
-    """Names and reasons of a chunk's documents, made only when asked: `labels(k)` is the name, `labels.reason(k)`."""
+    """Names and reasons of a chunk's documents, made only when asked: `labels(k)` is the name,
+    `labels.reason(k)`.
+    """
 
     __slots__ = ("_name", "_reason")
 
@@ -68,9 +73,10 @@ class Labels:
 class Columns(NamedTuple):
     """A chunk of consecutive documents.
 
-    `buffer` holds bytes; document k of the chunk (0 <= k < len(offsets) - 1) is `buffer[offsets[k]:offsets[k + 1]]`.
-    `offsets` is a uint64 array of n + 1 ascending byte positions; its first entry need not be 0 (a chunk may be a window
-    on a mapped file), and bytes outside `offsets[0]:offsets[-1]` belong to nobody. `name(k)` gives the document's name.
+    `buffer` holds bytes; document k of the chunk (0 <= k < len(offsets) - 1) is `buffer[offsets[k]:offsets[k
+    + 1]]`. `offsets` is a uint64 array of n + 1 ascending byte positions; its first entry need not be 0 (a
+    chunk may be a window on a mapped file), and bytes outside `offsets[0]:offsets[-1]` belong to nobody.
+    `name(k)` gives the document's name.
     """
 
     buffer: bytes | memoryview
@@ -83,7 +89,8 @@ Source = Callable[[Problems], Iterator[Columns]]
 
 @dataclass(frozen=True)
 class Corpus:
-    """A named, repeatable sequence of documents. Every call of `columns` or `documents` starts from the first one.
+    """A named, repeatable sequence of documents. Every call of `columns` or `documents` starts from the first
+    one.
 
     `problems` belongs to the latest iteration: it is cleared when one starts and complete when it ends.
     """
@@ -139,7 +146,8 @@ def from_documents(name: str, spec: str, make: Callable[[Problems], Iterable[Doc
 
 @dataclass(frozen=True)
 class Content:
-    """What a corpus holds: number of documents, their bytes together, and the content digest (see `content`)."""
+    """What a corpus holds: number of documents, their bytes together, and the content digest (see `content`).
+    """
 
     documents: int
     bytes: int
@@ -170,10 +178,11 @@ class ContentHash:
 
 
 def content(corpus: Corpus) -> Content:
-    """Counts and the content digest of a corpus: it depends on the documents' bytes, order and borders, not on chunks.
+    """Counts and the content digest of a corpus: it depends on the documents' bytes, order and borders, not
+    on chunks.
 
-    The digest is SHA-256 over two SHA-256 digests: that of all lengths as u64 little-endian, then that of all bytes.
-    Names and reasons are not in it.
+    The digest is SHA-256 over two SHA-256 digests: that of all lengths as u64 little-endian, then that of all
+    bytes. Names and reasons are not in it.
     """
     state = ContentHash()
     for buffer, offsets, _ in corpus.columns():

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A byte string to encode. `name` is unique within its corpus; `reason` says why it is there ("" for real text)."""
+    """A byte string to encode. `name` is unique within its corpus; `reason` says why it is there ("" for real
+    text).
+    """
 
     name: str
     data: bytes

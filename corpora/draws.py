@@ -1,10 +1,10 @@
 """Seeded draws that give the same numbers on every Python: only `random.Random.random()` is used.
 
-Python promises the sequence of `random()` for a given seed across versions, and of nothing else (`randrange`, `choice`
-and `shuffle` have changed). Every draw here is a stated function of that sequence:
+Python promises the sequence of `random()` for a given seed across versions, and of nothing else (`randrange`,
+`choice` and `shuffle` have changed). Every draw here is a stated function of that sequence:
 
-- the state of document k of a source is `random.Random("<source>/<seed>/<k>")`, so a document depends on the source's
-  name, the seed and its own number, and never on how many documents there are;
+- the state of document k of a source is `random.Random("<source>/<seed>/<k>")`, so a document depends on the
+  source's name, the seed and its own number, and never on how many documents there are;
 - `below(n)` is `floor(random() * n)`; `choice` is `items[below(len(items))]`;
 - `length(most)` is near-geometric: `floor(most ** random())`, so short documents prevail and long ones occur.
 """

@@ -1,8 +1,9 @@
 """Seeded fuzz: arbitrary bytes mixed with valid text, in named mixtures, reproducible from the seed alone.
 
-Document k of seed s is made by `Draws("fuzz", s, k)` (draws.py states the generator), so it is the same whatever the size
-of the corpus: `fuzz:8921` begins with the 4,821 documents of `fuzz`. The first draw picks the mixture by the weights in
-`MIXTURES`, and the mixture's own draws follow. The digests of both presets for seed 0 are frozen.
+Document k of seed s is made by `Draws("fuzz", s, k)` (draws.py states the generator), so it is the same
+whatever the size of the corpus: `fuzz:8921` begins with the 4,821 documents of `fuzz`. The first draw picks
+the mixture by the weights in `MIXTURES`, and the mixture's own draws follow. The digests of both presets for
+seed 0 are frozen.
 """
 
 from __future__ import annotations
@@ -16,21 +17,37 @@ from tokassay.corpora.draws import Draws
 STANDARD, EXPANDED = 4821, 8921
 
 WORDS = (
-    "the", "The", "THE", "a", "I", "of", "and", "hello", "world", "tokenizer", "don't", "it's", "we'll", "I'M", "camelCase", "HTTPServer", "snake_case", "naïve", "café", "Straße",
-    "привет", "мир", "Україна", "Ελλάδα", "שלום", "مرحبا", "नमस्ते", "ไทย", "日本語", "テキスト", "中文", "한국어", "ქართული", "Հայերեն", "አማርኛ", "e\u0301", "ſ", "ǅ", "ªº", "½", "²",
-    "Ⅷ", "１２３", "٣٤", "123", "4567890", "3.14", "0x1F", "😀", "👩‍💻", "🇺🇦", "→", "…", "—", "''", "'s", "'ll", "<|endoftext|>", "<|endof", "def f(x):", "return", "!=", "&&", "});", "//", "#", "$x", "\\n",
+    "the", "The", "THE", "a", "I", "of", "and", "hello", "world", "tokenizer", "don't", "it's", "we'll",
+    "I'M", "camelCase", "HTTPServer", "snake_case", "naïve", "café", "Straße",
+    "привет", "мир", "Україна", "Ελλάδα", "שלום", "مرحبا", "नमस्ते", "ไทย", "日本語", "テキスト", "中文",
+    "한국어",
+    "ქართული", "Հայերեն", "አማርኛ", "e\u0301", "ſ", "ǅ", "ªº", "½", "²",
+    "Ⅷ", "１２３", "٣٤", "123", "4567890", "3.14", "0x1F", "😀", "👩\u200d💻", "🇺🇦", "→", "…", "—", "''",
+    "'s",
+    "'ll",
+    "<|endoftext|>", "<|endof", "def f(x):", "return", "!=", "&&", "});", "//", "#", "$x", "\\n",
 )  # fmt: skip
-SPACES = (" ", " ", " ", " ", "  ", "   ", "\n", "\n\n", "\r\n", "\t", "\u00a0", "\u3000", "\u2028", "\x0b", "\x0c", "\r", "\x85", "\u2009", " \n", "\n ")
-# Code point ranges (start, count) that random valid text draws from: dense in letters, with every plane present.
+SPACES = (
+    " ", " ", " ", " ", "  ", "   ", "\n", "\n\n", "\r\n", "\t", "\u00a0", "\u3000", "\u2028", "\x0b",
+    "\x0c", "\r", "\x85",
+    "\u2009", " \n", "\n ",
+)  # fmt: skip
+# Code point ranges (start, count) of random valid text: dense in letters, every plane present.
 PLANES = (
-    (0x20, 0x5F), (0x20, 0x5F), (0xA0, 0x60), (0x100, 0x150), (0x370, 0x90), (0x400, 0x100), (0x590, 0x70), (0x600, 0x100), (0x900, 0x80), (0xE00, 0x60), (0x1100, 0x100), (0x1E00, 0x200),
-    (0x2000, 0x70), (0x20A0, 0x60), (0x2100, 0x100), (0x2600, 0x100), (0x3000, 0x100), (0x4E00, 0x5000), (0xAC00, 0x2BA4), (0xE000, 0x100), (0xFB00, 0x500), (0x10000, 0x1000), (0x1F300, 0x400), (0x20000, 0xA000),
+    (0x20, 0x5F), (0x20, 0x5F), (0xA0, 0x60), (0x100, 0x150), (0x370, 0x90), (0x400, 0x100), (0x590, 0x70),
+    (0x600, 0x100), (0x900, 0x80), (0xE00, 0x60), (0x1100, 0x100), (0x1E00, 0x200),
+    (0x2000, 0x70), (0x20A0, 0x60), (0x2100, 0x100), (0x2600, 0x100), (0x3000, 0x100), (0x4E00, 0x5000),
+    (0xAC00, 0x2BA4), (0xE000, 0x100), (0xFB00, 0x500), (0x10000, 0x1000), (0x1F300, 0x400),
+    (0x20000, 0xA000),
     (0xE0000, 0x100), (0xF0000, 0x100), (0x10FF00, 0x100),
 )  # fmt: skip
 # Short byte strings, one or more of each kind that a UTF-8 scanner has to tell apart.
 UNITS = (
-    b"a", b"Z", b"1", b"9", b" ", b"\n", b"'", b"s", b"!", b"_", b"\0", b"\x7f", b"\x80", b"\x9f", b"\xa0", b"\xaa", b"\xb2", b"\xbf", b"\xc0", b"\xc1", b"\xc2", b"\xc3", b"\xd7", b"\xdf", b"\xe0", b"\xe2",
-    b"\xed", b"\xef", b"\xf0", b"\xf4", b"\xf5", b"\xff", b"\xc3\xa9", b"\xe2\x82", b"\xe2\x82\xac", b"\xe3\x81\x82", b"\xf0\x9f", b"\xf0\x9f\x98", b"\xf0\x9f\x98\x80", b"\xed\xa0\x80", b"\xc0\x80", b"\xe0\x80\x80",
+    b"a", b"Z", b"1", b"9", b" ", b"\n", b"'", b"s", b"!", b"_", b"\0", b"\x7f", b"\x80", b"\x9f", b"\xa0",
+    b"\xaa", b"\xb2", b"\xbf", b"\xc0", b"\xc1", b"\xc2", b"\xc3", b"\xd7", b"\xdf", b"\xe0", b"\xe2",
+    b"\xed", b"\xef", b"\xf0", b"\xf4", b"\xf5", b"\xff", b"\xc3\xa9", b"\xe2\x82", b"\xe2\x82\xac",
+    b"\xe3\x81\x82", b"\xf0\x9f", b"\xf0\x9f\x98", b"\xf0\x9f\x98\x80", b"\xed\xa0\x80", b"\xc0\x80",
+    b"\xe0\x80\x80",
     b"\xf4\x90\x80\x80", b"\xcc\x81", b"\xe3\x80\x80", b"\xc2\xa0", b"\xef\xbb\xbf", b"\xef\xbf\xbd",
 )  # fmt: skip
 
@@ -136,13 +153,15 @@ def long_piece(draws: Draws) -> bytes:
 
 # Each mixture with its weight in 100.
 MIXTURES: tuple[tuple[Callable[[Draws], bytes], int], ...] = (
-    (uniform, 12), (high, 8), (ascii_text, 8), (words, 12), (points, 12), (units, 14), (white, 6), (mutated, 10), (spliced, 12), (repeated, 4), (long_piece, 2),
+    (uniform, 12), (high, 8), (ascii_text, 8), (words, 12), (points, 12), (units, 14), (white, 6),
+    (mutated, 10), (spliced, 12), (repeated, 4), (long_piece, 2),
 )  # fmt: skip
 _TABLE = tuple(mixture for mixture, weight in MIXTURES for _ in range(weight))
 
 
 def fuzz_document(seed: int, k: int) -> Document:
-    """Document k (from 0) of a seed; equal to the k-th of any `fuzz` corpus of that seed that is long enough."""
+    """Document k (from 0) of a seed; equal to the k-th of any `fuzz` corpus of that seed that is long enough.
+    """
     draws = Draws("fuzz", seed, k)
     mixture = draws.choice(_TABLE)
     reason = (mixture.__doc__ or "").rstrip(".")

@@ -19,7 +19,9 @@ TokenBytes = Mapping[bytes, int]
 
 @dataclass(frozen=True)
 class Asked:
-    """What a source may need: the argument after `:` ("" if none), the seed, the vocabulary's tokens and special texts."""
+    """What a source may need: the argument after `:` ("" if none), the seed, the vocabulary's tokens and
+    special texts.
+    """
 
     spec: str
     argument: str
@@ -28,12 +30,16 @@ class Asked:
     specials: tuple[str, ...]
 
     def number(self, default: int | None, *, least: int = 1) -> int:
-        """The argument as an integer. Raises CorpusError if it is none, too small, or missing without a default."""
+        """The argument as an integer. Raises CorpusError if it is none, too small, or missing without a
+        default.
+        """
         if not self.argument and default is not None:
             return default
         if not self.argument.isascii() or not self.argument.isdigit() or int(self.argument) < least:
             kind = self.spec.partition(":")[0]
-            raise CorpusError(f"{self.argument!r} is no count", where=self.spec, remedy=f"write {kind}:N with N >= {least}")
+            raise CorpusError(
+                f"{self.argument!r} is no count", where=self.spec, remedy=f"write {kind}:N with N >= {least}"
+            )
         return int(self.argument)
 
     def nothing(self) -> None:
@@ -64,9 +70,10 @@ def open_corpus(
 ) -> Corpus:
     """The corpus that a spec names.
 
-    `seed` counts for `fuzz`, `concat` and `specials`; `tokens` (token bytes -> id) is needed by `concat` only; `specials` are
-    the special tokens' texts for `specials`. A spec with a `/` or that names an existing file is a path; write `./name` for a
-    file that is called like a built-in source. Raises CorpusError for an unknown spec, naming the nearest ones.
+    `seed` counts for `fuzz`, `concat` and `specials`; `tokens` (token bytes -> id) is needed by `concat`
+    only; `specials` are the special tokens' texts for `specials`. A spec with a `/` or that names an existing
+    file is a path; write `./name` for a file that is called like a built-in source. Raises CorpusError for an
+    unknown spec, naming the nearest ones.
     """
     kind, _, argument = spec.partition(":")
     if kind in SOURCES:

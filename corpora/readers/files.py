@@ -1,4 +1,5 @@
-"""Whole files: a document is all the bytes of a file; a folder is all its files, recursively, by sorted path."""
+"""Whole files: a document is all the bytes of a file; a folder is all its files, recursively, by sorted path.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from tokassay.corpora.readers.streams import whole
 
 
 def files_under(folder: Path) -> list[tuple[str, Path]]:
-    """Every regular file below a folder as (relative path with `/`, path), sorted by the bytes of the relative path.
+    """Every regular file below a folder as (relative path with `/`, path), sorted by the bytes of the
+    relative path.
 
     Links to folders are not followed (they can form loops); hidden files are files.
     """
@@ -31,7 +33,9 @@ def read_file(path: Path, problems: Problems, shown: str) -> Iterator[Columns]:
 
 
 def read_folder(folder: Path, problems: Problems, shown: str) -> Iterator[Columns]:
-    """Every file below a folder as one document each; one that cannot be read is counted and named in `problems`."""
+    """Every file below a folder as one document each; one that cannot be read is counted and named in
+    `problems`.
+    """
     return pack(_documents(folder, problems, shown))
 
 

@@ -1,7 +1,8 @@
 """JSON lines: a document is the string under one key (default `text`) of each line's object, as UTF-8.
 
-A line that gives no document is counted and named in the corpus's problems: not JSON, not an object, no such key, not a
-string, or a string with a lone surrogate (which no UTF-8 can hold). Lines of white space alone are allowed and skipped.
+A line that gives no document is counted and named in the corpus's problems: not JSON, not an object, no such
+key, not a string, or a string with a lone surrogate (which no UTF-8 can hold). Lines of white space alone are
+allowed and skipped.
 """
 
 from __future__ import annotations

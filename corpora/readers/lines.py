@@ -1,8 +1,8 @@
 """Text lines: a document is the bytes between two newlines.
 
-Lines end at `\\n` and nowhere else. The `\\n` belongs to no document and every other byte, a `\\r` before it included, does.
-A last line without `\\n` is a document; a file that ends in `\\n` has no empty document after it; empty lines are
-documents.
+Lines end at `\\n` and nowhere else. The `\\n` belongs to no document and every other byte, a `\\r` before it
+included, does. A last line without `\\n` is a document; a file that ends in `\\n` has no empty document after
+it; empty lines are documents.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-
 from tokassay.corpora.corpus import Columns, Labels, Offsets, Problems
 from tokassay.corpora.readers.streams import chunks
 
@@ -29,7 +28,8 @@ def read_lines(path: Path, problems: Problems, shown: str) -> Iterator[Columns]:
 
 
 def _blocks(path: Path) -> Iterator[tuple[bytes, Offsets]]:
-    """Whole lines in blocks of about 4 MiB: the bytes, newlines included, and the position of each line's newline.
+    """Whole lines in blocks of about 4 MiB: the bytes, newlines included, and the position of each line's
+    newline.
 
     Where the file's last line has none, its position is the length of the block.
     """

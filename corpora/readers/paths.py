@@ -1,9 +1,10 @@
 """Opens a path as a corpus: which reader, by the suffix or by what follows `@`.
 
-`path` or `path@KIND` or `path@KIND:FIELD`, with KIND one of `lines`, `files`, `jsonl`, `parquet` and FIELD the key or column
-of the last two (default `text`). Without a kind: a folder is `files`; `.jsonl` and `.ndjson` are `jsonl`; `.parquet` is `parquet`;
-everything else is `lines`. A last suffix `.gz` or `.zst` is decompressed and the one before it decides. A folder with a
-kind other than `files` is all its files of that kind's suffixes (for `lines`: all files), read one after the other.
+`path` or `path@KIND` or `path@KIND:FIELD`, with KIND one of `lines`, `files`, `jsonl`, `parquet` and FIELD
+the key or column of the last two (default `text`). Without a kind: a folder is `files`; `.jsonl` and
+`.ndjson` are `jsonl`; `.parquet` is `parquet`; everything else is `lines`. A last suffix `.gz` or `.zst` is
+decompressed and the one before it decides. A folder with a kind other than `files` is all its files of that
+kind's suffixes (for `lines`: all files), read one after the other.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ WITH_FIELD = ("jsonl", "parquet")
 
 
 def split_spec(spec: str) -> tuple[Path, str, str]:
-    """(path, kind or "", field or "") of a path spec. A path may itself hold `@` as long as no kind follows it."""
+    """(path, kind or "", field or "") of a path spec. A path may itself hold `@` as long as no kind follows
+    it.
+    """
     head, at, tail = spec.rpartition("@")
     kind, _, field = tail.partition(":")
     if at and kind in READERS:

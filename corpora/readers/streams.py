@@ -1,6 +1,7 @@
 """The decompressed bytes of a file in chunks: plain, gzip or zstd by suffix, with errors that name the file.
 
-Both decompressors are driven frame by frame here, because the usual readers end a cut zstd stream without a word.
+Both decompressors are driven frame by frame here, because the usual readers end a cut zstd stream without a
+word.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ def inner_suffix(path: Path) -> str:
 
 
 def chunks(path: Path) -> Iterator[bytes]:
-    """The content in order, in non-empty chunks. Raises CorpusError: missing, unreadable, damaged or cut compression.
+    """The content in order, in non-empty chunks. Raises CorpusError: missing, unreadable, damaged or cut
+    compression.
 
     Damage raises where it is noticed, after the chunks before it; a reader must not take that for an end.
     """
@@ -38,7 +40,9 @@ def chunks(path: Path) -> Iterator[bytes]:
     except FileNotFoundError:
         raise CorpusError("no such file", where=str(path), remedy="check the path") from None
     except OSError as error:
-        raise CorpusError(error.strerror or str(error), where=str(path), remedy="check the file and its permissions") from None
+        raise CorpusError(
+            error.strerror or str(error), where=str(path), remedy="check the file and its permissions"
+        ) from None
 
 
 def whole(path: Path) -> bytes:
@@ -47,7 +51,8 @@ def whole(path: Path) -> bytes:
 
 
 def _frames(raw: IO[bytes], new: Callable[[], Any], path: Path) -> Iterator[bytes]:
-    """Concatenated frames of one format. Zero bytes after a frame are padding (as gzip's own reader has it)."""
+    """Concatenated frames of one format. Zero bytes after a frame are padding (as gzip's own reader has it).
+    """
     state = None
     pending = b""
     while True:
@@ -61,7 +66,9 @@ def _frames(raw: IO[bytes], new: Callable[[], Any], path: Path) -> Iterator[byte
             state = new()
         try:
             out = state.decompress(pending)
-        except Exception as error:  # zlib.error or zstandard.ZstdError, which is not importable without zstandard
+        except (
+            Exception
+        ) as error:  # zlib.error or zstandard.ZstdError, which is not importable without zstandard
             raise CorpusError(f"damaged compressed data: {error}", where=str(path), remedy=AGAIN) from None
         pending = b""
         if state.eof:
@@ -80,7 +87,9 @@ def _zstd(path: Path) -> Callable[[], Any]:
     try:
         import zstandard
     except ImportError:
-        raise CorpusError("reading .zst needs zstandard", where=str(path), remedy="run: pip install zstandard") from None
+        raise CorpusError(
+            "reading .zst needs zstandard", where=str(path), remedy="run: pip install zstandard"
+        ) from None
     return zstandard.ZstdDecompressor().decompressobj
 
 
