@@ -1,0 +1,69 @@
+"""tiktoken: ranks and a pattern, whole texts as `str`; ill-formed bytes through its own `_encode_bytes`."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, Any
+
+import tiktoken
+
+if TYPE_CHECKING:
+    from tokassay.engines.host import Unsupported
+
+
+class Adapter:
+    """Public entry points for well-formed text; the `tiktoken-bytes` policy is that of its `_encode_bytes`."""
+
+    name = "tiktoken"
+    operations = ("encode", "encode_batch", "decode")
+    rejects = (UnicodeDecodeError,)
+
+    def version(self) -> str:
+        return str(tiktoken.__version__)
+
+    def load(
+        self, contract: dict[str, Any], files: dict[str, str], threads: int, options: dict[str, Any]
+    ) -> None:
+        if contract["algorithm"] != "bpe-ranks" or "tiktoken" not in files:
+            raise Unsupported("tiktoken merges by ranks only")
+        if contract["normalizer"] != "none" or contract["add_prefix_space"] or contract["byte_fallback"]:
+            raise Unsupported("tiktoken has no normalizer, prefix space or byte fallback")
+        if len(contract["pretokenizer"]) != 1:
+            raise Unsupported("tiktoken takes exactly one pattern")
+        if contract["added_tokens"]:
+            raise Unsupported("tiktoken has no added tokens")
+        with open(files["tiktoken"], "rb") as lines:
+            pairs = [line.split() for line in lines if line.strip()]
+        self.specials = contract["specials"] == "on"
+        self.encoding = tiktoken.Encoding(
+            "audited",
+            pat_str=contract["pretokenizer"][0],
+            mergeable_ranks={base64.b64decode(token): int(rank) for token, rank in pairs},
+            special_tokens=dict(contract["special_tokens"]) if self.specials else {},
+        )
+
+    def prepare(self, document: bytes) -> str | bytes:
+        try:
+            return document.decode()
+        except UnicodeDecodeError:
+            if self.specials:
+                raise  # `_encode_bytes` knows no special tokens: with them on, such a document has no entry point
+            return document
+
+    def prepare_batch(self, document: bytes) -> str:
+        return document.decode()  # the batch entry points take text only
+
+    def encode(self, item: str | bytes) -> list[int]:
+        if type(item) is bytes:
+            return self.encoding._encode_bytes(item)
+        if self.specials:
+            return self.encoding.encode(item, allowed_special="all")  # type: ignore[arg-type]
+        return self.encoding.encode_ordinary(item)  # type: ignore[arg-type]
+
+    def encode_batch(self, items: list[str], threads: int) -> list[list[int]]:
+        if self.specials:
+            return self.encoding.encode_batch(items, num_threads=threads, allowed_special="all")
+        return self.encoding.encode_ordinary_batch(items, num_threads=threads)
+
+    def decode(self, ids: list[int]) -> bytes:
+        return self.encoding.decode_bytes(ids)
