@@ -35,7 +35,10 @@ def main(argv: Sequence[str] | None = None) -> None:
         raise SystemExit(USAGE) from None
     asked = [words[0]] if words and words[0] in VERBS else list(VERBS)
     app = typer.Typer(
-        name="tokassay", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
+        name="tokassay",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
         help="Proves or voids a tokenizer's claim: same ids first, why not second, how fast last.",
     )
 
@@ -58,5 +61,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         if not hasattr(error, "remedy"):
             raise
         where = getattr(error, "where", "")
-        print("tokassay: " + ": ".join(p for p in (where, str(error)) if p) + f"; {error.remedy}", file=sys.stderr)
+        print(
+            "tokassay: " + ": ".join(p for p in (where, str(error)) if p) + f"; {error.remedy}",
+            file=sys.stderr,
+        )
         raise SystemExit(getattr(error, "exit_code", USAGE)) from None

@@ -6,7 +6,7 @@ AGREED, MISMATCH, USAGE, REGRESSION, NOTHING, INFRASTRUCTURE = 0, 1, 2, 3, 4, 5
 
 
 class InputError(ValueError):
-    """Bad input: `where` names the file and the place in it, `remedy` what to do. Exits with 2 unless told otherwise."""
+    """Bad input: `where` names the file and the place in it, `remedy` what to do. Exits with 2 by default."""
 
     def __init__(self, message: str, *, where: str = "", remedy: str, exit_code: int = USAGE) -> None:
         super().__init__(message)

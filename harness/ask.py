@@ -1,0 +1,164 @@
+"""Asking a host for one block: the timed call, its own output, and which document brought it down.
+
+A dead, hung or garbled host is a verdict of the document that did it. It is found by stepping: the block's documents
+are asked one at a time in a fresh host, which needs one new host for each culprit, where halving needs one a level
+(and, for a hang, one time limit a level). Where no single document does it, the failure depends on the block:
+`flaky`, never a guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from tokassay.engines.client import Host, HostError, HostFailure, Unsupported
+from tokassay.engines.frames import pack_buffer
+from tokassay.harness.blocks import Block, offsets_of
+from tokassay.harness.compare import OTHER, Output, joined
+
+KIND = {"encode": "ids", "encode_batch": "ids", "decode": "texts", "offsets": "spans"}
+# Culprits isolated in one block; documents after them get the block's own verdict, marked as not isolated.
+MAX_RESTARTS = 24
+
+
+@dataclass
+class Answer:
+    """What one engine did with one block. `failures` maps an index in the block to (verdict, detail)."""
+
+    digest: str
+    ids: int
+    rejects: int
+    ns: int
+    cpu_ns: int
+    host_ns: int
+    hash_ns: int
+    output: Output | None = None
+    failures: dict[int, tuple[str, str]] = field(default_factory=dict)
+
+
+def failure(error: HostFailure) -> tuple[str, str]:
+    """Verdict and detail of a host's failure."""
+    if isinstance(error, HostError) and error.kind == "MemoryError":
+        return "oom", str(error)
+    return error.verdict, error.detail
+
+
+def errors_of(errors: list[tuple[int, str, str]]) -> dict[int, tuple[str, str]]:
+    """Verdicts of the exceptions that a host reports by document: (index, type, message)."""
+    return {i: ("oom" if kind == "MemoryError" else "error", f"{kind}: {message}") for i, kind, message in errors}
+
+
+class Asker:
+    """One engine under one contract: a host that is replaced when it dies.
+
+    `open_host()` gives a loaded host; `stop()` ends it. Not for two threads at once.
+    """
+
+    def __init__(self, open_host: Callable[[], Host], *, threads: int = 1) -> None:
+        self._open = open_host
+        self._host: Host | None = None
+        self.threads = threads
+        self.restarts = -1
+
+    @property
+    def host(self) -> Host:
+        if self._host is None:
+            self._host = self._open()
+            self.restarts += 1
+        return self._host
+
+    def discard(self) -> None:
+        """End the host, if there is one: the next question starts a fresh one."""
+        if self._host is not None:
+            self._host.close()
+            self._host = None
+
+    stop = discard
+
+    def measure(self, operation: str, block: Block) -> Answer:
+        """The block's timed call; on a failure of the host, document by document. Raises Unsupported."""
+        try:
+            return self._measure(operation, block.body)
+        except Unsupported:
+            raise
+        except HostFailure as error:
+            self.discard()
+            return self._step(operation, block, error)
+
+    def _measure(self, operation: str, body: bytes) -> Answer:
+        reply = self.host.measure(body, operation, threads=self._threads(operation))
+        answer = Answer(
+            reply.digest[-1],
+            reply.ids,
+            reply.rejects,
+            sum(reply.ns),
+            sum(reply.cpu_ns),
+            reply.prepare_ns + reply.hash_ns,
+            reply.hash_ns,
+        )
+        if reply.error_count:
+            answer.failures = errors_of(reply.errors)
+            answer.output = self.kept()
+            for i in np.flatnonzero(answer.output.status == OTHER):
+                answer.failures.setdefault(int(i), ("error", "as the first ones of this block"))
+        return answer
+
+    def _threads(self, operation: str) -> int:
+        return self.threads if operation == "encode_batch" else 1
+
+    def kept(self) -> Output:
+        """The output of the last timed call itself."""
+        return Output.from_frames(self.host.kept())
+
+    def again(self, operation: str, body: bytes) -> Output:
+        """The same documents asked outside of any timed call."""
+        return Output.from_frames(self.host.encode(body, operation, threads=self._threads(operation)).output)
+
+    def _step(self, operation: str, block: Block, first: HostFailure) -> Answer:
+        """Every document by itself, in order, in a fresh host."""
+        kind = KIND[operation]
+        dtype = np.uint8 if kind == "texts" else np.uint32
+        none = Output(
+            np.array([OTHER], np.uint8),
+            np.zeros(1, np.uint64),
+            np.zeros(0, dtype),
+            kind,
+        )
+        parts: list[Output] = []
+        answer = Answer("", 0, 0, 0, 0, 0, 0)
+        used = 0
+        for i in range(block.documents):
+            if used > MAX_RESTARTS:
+                verdict, detail = failure(first)
+                answer.failures[i] = (
+                    verdict,
+                    f"not isolated: the block fails ({detail}) and {used} documents before it did",
+                )
+                parts.append(none)
+                continue
+            document = block.document(i)
+            try:
+                one = self._measure(operation, pack_buffer(document, offsets_of(np.array([len(document)], np.uint64))))
+                parts.append(one.output or self.kept())
+                answer.ids += one.ids
+                answer.rejects += one.rejects
+                answer.ns += one.ns
+                answer.cpu_ns += one.cpu_ns
+                answer.host_ns += one.host_ns
+                answer.hash_ns += one.hash_ns
+                if one.failures:
+                    answer.failures[i] = one.failures[0]
+            except HostFailure as error:
+                used += 1
+                self.discard()
+                answer.failures[i] = failure(error)
+                parts.append(none)
+        if not answer.failures:
+            verdict, detail = failure(first)
+            answer.failures = dict.fromkeys(
+                range(block.documents),
+                ("flaky", f"the block as a whole: {verdict} ({detail}); no document of it alone does it again"),
+            )
+        answer.output = joined(parts)
+        return answer

@@ -1,0 +1,365 @@
+"""The audit: a suite's corpora through its engines, block by block, into the store.
+
+The main thread reads corpora, cuts blocks, asks the store what is known and writes what comes back; workers own the
+hosts (tasks.py). What is finished is committed block by block, so that an interrupted run costs at most the blocks in
+flight.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Protocol
+
+from tokassay.corpora.open import open_corpus
+from tokassay.harness import environment, errors
+from tokassay.harness.blocks import Block, Names, cut
+from tokassay.harness.contract import Contract
+from tokassay.harness.divergences import FAILED, Divergences
+from tokassay.harness.expect import oracle_keys
+from tokassay.harness.lanes import Lanes, Vocabulary
+from tokassay.harness.store import Result, Store
+from tokassay.harness.suites import CorpusRequest, Suite
+from tokassay.harness.tasks import Lane, Pools, Subject, Task, run_block
+
+
+class Progress(Protocol):
+    """What an audit tells while it runs; the command line draws it, a test may ignore it."""
+
+    def note(self, text: str) -> None: ...
+    def corpus(self, name: str) -> None: ...
+    def advance(self, documents: int, reused: bool) -> None: ...
+    def verdicts(self, engine: str, counts: dict[str, int]) -> None: ...
+
+
+@dataclass(frozen=True)
+class Request:
+    """An audit as asked for. `variants` override the contract's Unicode version and byte policy."""
+
+    suite: Suite
+    store: Path
+    command: str
+    roster: tuple[Path, ...] = ()
+    pattern: str | None = None
+    variants: dict[str, str] = field(default_factory=dict)
+    seed: int = 0
+    jobs: int = 1
+    threads: int = 2
+    narrowed_from: str = "smoke"
+
+
+@dataclass
+class Outcome:
+    """What an audit came to."""
+
+    run: str
+    exit_code: int
+    verdicts: Counter[str]
+    notes: list[str]
+
+
+def now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def oracle_digest() -> str:
+    """SHA-256 over what decides the oracle's answers: its sources, the Unicode tables, the regex library's version."""
+    sha = hashlib.sha256(version("regex").encode())
+    for package, folder, suffix in (
+        ("tokassay.oracles", ".", ".py"),
+        ("tokassay.fixtures", "unicode", ".txt"),
+    ):
+        for entry in sorted(files(package).joinpath(folder).iterdir(), key=lambda e: e.name):
+            if entry.name.endswith(suffix):
+                sha.update(entry.name.encode() + b"\0" + entry.read_bytes())
+    return sha.hexdigest()[:16]
+
+
+def result_key(lane: Lane, operation: str, oracle: str, block: str) -> str:
+    """The key of a result row: what its verdicts depend on, and nothing else."""
+    parts = [
+        lane.contract.digest,
+        operation,
+        lane.entry_points.get(operation, operation),
+        lane.build,
+        oracle,
+        block,
+        repr(sorted(lane.modifiers.items())),
+        lane.platform,
+    ]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
+
+
+def audit(request: Request, progress: Progress, executor: Executor | None = None) -> Outcome:
+    """Run a suite. Raises InputError before anything is measured; what happens later is in the store.
+
+    `executor` carries the blocks (default: `jobs` threads, whose hosts are processes of their own).
+    """
+    store = Store(request.store)
+    with ExitStack() as stack:
+        stack.callback(store.close)
+        lanes = Lanes(request.suite, request.roster, request.pattern, request.variants, request.threads)
+        stack.callback(lanes.close)
+        vocabularies = lanes.vocabularies()
+        for note in lanes.notes:
+            progress.note(note)
+        run = secrets.token_hex(6)
+        store.insert(
+            "run",
+            {
+                "id": run,
+                "started": now(),
+                "finished": None,
+                "suite": request.suite.name,
+                "command": request.command,
+                "seed": request.seed,
+                "jobs": request.jobs,
+                "exit_code": None,
+                "tokassay": version("tokassay"),
+                "environment": environment.capture() | {"notes": lanes.notes},
+            },
+        )
+        pools = Pools(lanes.asker)
+        stack.callback(pools.close)
+        pool = executor or stack.enter_context(ThreadPoolExecutor(request.jobs, thread_name_prefix="block"))
+        runner = _Runner(request, store, run, lanes, pools, pool, progress)
+        try:
+            for corpus in request.suite.corpora:
+                for vocabulary in vocabularies:
+                    runner.corpus(corpus, vocabulary)
+        except BaseException:
+            runner.cancel()
+            raise
+        with store.transaction():
+            runner.divergences.write(store, run)
+            code = exit_code(runner.verdicts)
+            store.finish(run, code, now())
+        return Outcome(run, code, runner.verdicts, lanes.notes)
+
+
+def exit_code(verdicts: Counter[str]) -> int:
+    """0 all agreed, 1 a mismatch or a failure, 4 nothing was verified."""
+    if any(verdicts[v] for v in FAILED):
+        return errors.MISMATCH
+    return errors.AGREED if verdicts["match"] or verdicts["declared"] else errors.NOTHING
+
+
+class _Runner:
+    def __init__(
+        self,
+        request: Request,
+        store: Store,
+        run: str,
+        lanes: Lanes,
+        pools: Pools,
+        executor: Executor,
+        progress: Progress,
+    ) -> None:
+        self.request, self.store, self.run, self.lanes, self.pools = request, store, run, lanes, pools
+        self.executor, self.progress = executor, progress
+        self.oracle = oracle_digest()
+        self.verdicts: Counter[str] = Counter()
+        self.divergences = Divergences(f"tokassay audit --suite {request.narrowed_from} --seed {request.seed}")
+        self.flying: dict[Future[Any], _Flight] = {}
+        self.contracts: set[str] = set()
+        self.corpora: set[str] = set()
+
+    def corpus(self, asked: CorpusRequest, vocabulary: Vocabulary) -> None:
+        """One corpus under one vocabulary, with each special-token policy it asks for."""
+        tokens = vocabulary.loaded.vocabulary.tokens
+        # `concat` and `specials` are made from the vocabulary: their documents are not those of another one.
+        depends = asked.spec.split(":")[0] in ("concat", "specials")
+        name = f"{asked.spec} ({vocabulary.name})" if depends else asked.spec
+        self.progress.corpus(f"{name} · {vocabulary.name}")
+        corpus = open_corpus(asked.spec, seed=self.request.seed, tokens=tokens, specials=vocabulary.specials)
+        names, documents, size = Names(), 0, 0
+        subjects = [self.lanes.subject(vocabulary, policy, self.oracle) for policy in asked.specials]
+        self.lanes.write_builds(self.store)
+        for block in cut(corpus, names):
+            documents += block.documents
+            size += len(block.buffer)
+            for policy, (subject, lanes) in zip(asked.specials, subjects, strict=True):
+                self.block(block, subject, lanes, asked, name, names, policy)
+        self.drain(0)
+        if name not in self.corpora:
+            self.corpora.add(name)
+            problems = {
+                r: {"count": n, "first": corpus.problems.first.get(r, [])} for r, n in corpus.problems.counts.items()
+            }
+            self.store.insert(
+                "corpus",
+                {
+                    "run": self.run,
+                    "name": name,
+                    "spec": asked.spec,
+                    "seed": self.request.seed,
+                    "documents": documents,
+                    "bytes": size,
+                    "problems": problems,
+                },
+            )
+            if problems:
+                total = sum(p["count"] for p in problems.values())
+                self.progress.note(f"{name}: {total} bad lines were counted and left out ({', '.join(problems)})")
+
+    def block(
+        self,
+        block: Block,
+        subject: Subject,
+        lanes: tuple[Lane, ...],
+        asked: CorpusRequest,
+        corpus: str,
+        names: Names,
+        policy: str,
+    ) -> None:
+        digest = block.digest
+        keys = {(lane, op): result_key(lane, op, self.oracle, digest) for lane in lanes for op in asked.operations}
+        known = self.store.find(keys.values())
+        flight = _Flight(block, subject, corpus, names, policy)
+        todo: list[tuple[Lane, Result]] = []
+        for (lane, operation), key in keys.items():
+            # An opaque contract's engines are held to each other, so the company they were in matters: never reused.
+            if key in known and subject.modelled:
+                self.record(flight, lane, *known[key], reused=True)
+            else:
+                self.contract(lane.contract, subject.name)
+                todo.append(
+                    (
+                        lane,
+                        Result(
+                            key,
+                            lane.contract.digest,
+                            operation,
+                            lane.entry_points.get(operation, operation),
+                            lane.build,
+                            self.oracle if subject.modelled else "",
+                            digest,
+                            dict(lane.modifiers),
+                        ),
+                    )
+                )
+        if not todo:
+            self.progress.advance(block.documents, reused=True)
+            return
+        flight.lanes = [lane for lane, _ in todo]
+        task = Task(subject, block, tuple(todo), _Stored(self.store, subject, block, lanes).read())
+        self.flying[self.executor.submit(self.run_task, task)] = flight
+        self.drain(4 * self.request.jobs)
+
+    def run_task(self, task: Task) -> Any:
+        return run_block(task, self.pools.mine())
+
+    def contract(self, contract: Contract, name: str) -> None:
+        if contract.digest not in self.contracts:
+            self.contracts.add(contract.digest)
+            self.store.insert(
+                "contract",
+                {
+                    "digest": contract.digest,
+                    "core": contract.core_digest,
+                    "name": name,
+                    "body": contract.canonical().decode(),
+                },
+                keep=True,
+            )
+
+    def drain(self, most: int) -> None:
+        """Write what is finished; wait until at most `most` blocks are in flight."""
+        while len(self.flying) > most:
+            done, _ = wait(self.flying, return_when=FIRST_COMPLETED)
+            for future in done:
+                flight = self.flying.pop(future)
+                results, rows = future.result()
+                with self.store.transaction():
+                    for row in rows:
+                        self.store.insert("oracle_block", vars(row), keep=True)
+                    for lane, result in zip(flight.lanes, results, strict=True):
+                        self.record(flight, lane, self.store.add_result(self.run, result), result, reused=False)
+                self.progress.advance(flight.block.documents, reused=False)
+
+    def record(self, flight: _Flight, lane: Lane, number: int, result: Result, *, reused: bool) -> None:
+        block = flight.block
+        self.store.insert(
+            "run_result",
+            {
+                "run": self.run,
+                "corpus": flight.corpus,
+                "domain": block.domain,
+                "ordinal": block.ordinal,
+                "documents": block.documents,
+                "bytes": len(block.buffer),
+                "engine": lane.engine,
+                "result": number,
+                "reused": int(reused),
+            },
+        )
+        self.verdicts.update(result.verdicts)
+        self.progress.verdicts(lane.engine, result.verdicts)
+        self.divergences.add(
+            result,
+            contract=flight.subject.name,
+            engine=lane.engine,
+            own=oracle_name(lane.contract, block.domain),
+            asked=oracle_name(flight.subject.asked, block.domain),
+            corpus=flight.corpus,
+            domain=block.domain,
+            name_of=flight.names,
+            indices=block.indices.tolist() if result.rows else [],
+            specials=flight.policy,
+        )
+
+    def cancel(self) -> None:
+        for future in self.flying:
+            future.cancel()
+
+
+@dataclass
+class _Flight:
+    """A block that a worker has, and what its rows will need."""
+
+    block: Block
+    subject: Subject
+    corpus: str
+    names: Names
+    policy: str
+    lanes: list[Lane] = field(default_factory=list)
+
+
+@dataclass
+class _Stored:
+    """What the store knows of the oracle's answers to a block, for every contract that a lane may ask for."""
+
+    store: Store
+    subject: Subject
+    block: Block
+    lanes: tuple[Lane, ...]
+
+    def read(self) -> dict[str, tuple[str, int, bytes]]:
+        found = {}
+        for key in self._keys():
+            row = self.store.oracle_block(key)
+            if row is not None:
+                found[key] = row
+        return found
+
+    def _keys(self) -> Iterator[str]:
+        asked = self.subject.asked
+        contracts = {asked.digest: asked} | {lane.contract.digest: lane.contract for lane in self.lanes}
+        return oracle_keys(self.block, contracts.values(), asked, self.subject.oracle)
+
+
+def oracle_name(contract: Contract, domain: str) -> str:
+    """The oracle under a contract's variants as the command line names it: oracle:byte-policy@unicode."""
+    default = Contract("", "")
+    policy = "" if domain != "bytes" or contract.byte_policy == default.byte_policy else f":{contract.byte_policy}"
+    unicode = "" if domain == "neutral" or contract.unicode == default.unicode else f"@{contract.unicode}"
+    return f"oracle{policy}{unicode}"

@@ -1,0 +1,131 @@
+"""Divergences: the findings of a run, de-duplicated by signature: thousands of failing documents are usually five."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from dataclasses import dataclass, field
+from typing import Any
+
+from tokassay.harness.blocks import Names
+from tokassay.harness.explain import WINDOW
+from tokassay.harness.store import Result, Store
+
+SHOWN = frozenset({"differ", "declared", "flaky", "crash", "error", "timeout", "oom"})
+# What an audit exits with 1 for; `declared`, `reject` and `unsupported` are facts, not failures.
+FAILED = frozenset({"differ", "flaky", "crash", "error", "timeout", "oom"})
+
+
+@dataclass
+class Divergence:
+    """One de-duplicated difference: how many documents show it, and the first of them."""
+
+    verdict: str
+    contract: str
+    engine: str
+    against: str
+    signature: str
+    operations: dict[str, None] = field(default_factory=dict)
+    corpus: str = ""
+    domain: str = ""
+    first: str = ""
+    documents: int = 0
+    detail: dict[str, Any] = field(default_factory=dict)
+    command: str = ""
+
+
+class Divergences:
+    """Collects a run's rows block by block."""
+
+    def __init__(self, reproduce: str) -> None:
+        # The audit command that repeats a cell, without its --corpus, --engine and --vocab.
+        self._reproduce = reproduce
+        self._found: dict[tuple[str, ...], Divergence] = {}
+
+    def add(
+        self,
+        result: Result,
+        *,
+        contract: str,
+        engine: str,
+        own: str,
+        asked: str,
+        corpus: str,
+        domain: str,
+        name_of: Names,
+        indices: list[int],
+        specials: str,
+    ) -> None:
+        """One block's result. `own` and `asked` are the oracle's names under the engine's and the audit's variants."""
+        for i, verdict, detail in result.rows:
+            if verdict not in SHOWN or i < 0:
+                continue
+            signature = detail["signature"] if detail else "not examined one by one"
+            key = (contract, specials, engine, verdict, signature)
+            found = self._found.get(key)
+            if found is None:
+                against = asked if verdict == "declared" else own
+                found = self._found[key] = Divergence(verdict, contract, engine, against, signature)
+                found.corpus, found.domain, found.first = corpus, domain, name_of[indices[i]]
+                found.detail = detail or {}
+                found.command = self._command(found, own, specials)
+            found.documents += 1
+            found.operations.setdefault(result.operation)
+
+    def _command(self, found: Divergence, own: str, specials: str) -> str:
+        """A command that shows the divergence: on the input itself where it is whole, else on its corpus."""
+        shown = found.detail.get("input", "")
+        flag = ["--specials"] if specials == "on" else []
+        if found.detail and len(shown) < 2 * WINDOW:
+            left = own if found.verdict == "declared" else found.engine
+            return shlex.join(
+                ["tokassay", "diff", left, found.against, "--vocab", found.contract, *flag, "--hex", shown]
+            )
+        words = [
+            "--vocab",
+            found.contract,
+            "--engine",
+            found.engine,
+            "--corpus",
+            found.corpus,
+            "--specials",
+            specials,
+        ]
+        return f"{self._reproduce} {shlex.join(words)}"
+
+    @property
+    def all(self) -> list[Divergence]:
+        """Failures first, then the declared ones; the most documents first."""
+        return sorted(
+            self._found.values(), key=lambda d: (d.verdict not in FAILED, -d.documents, d.engine, d.signature)
+        )
+
+    def write(self, store: Store, run: str) -> None:
+        for ordinal, d in enumerate(self.all):
+            detail = d.detail
+            store.insert(
+                "divergence",
+                {
+                    "run": run,
+                    "ordinal": ordinal,
+                    "signature": d.signature,
+                    "verdict": d.verdict,
+                    "contract": d.contract,
+                    "engine": d.engine,
+                    "against": d.against,
+                    "operation": ", ".join(d.operations),
+                    "corpus": d.corpus,
+                    "domain": d.domain,
+                    "documents": d.documents,
+                    "first": d.first,
+                    "input": detail.get("input", ""),
+                    "token": detail.get("token"),
+                    "got": json.dumps(detail.get("got", [])),
+                    "expected": json.dumps(detail.get("expected", [])),
+                    "stage": detail.get("stage", ""),
+                    "explanation": detail.get(
+                        "explanation", "further documents with this verdict, not examined one by one"
+                    ),
+                    "command": d.command,
+                },
+            )

@@ -1,0 +1,76 @@
+"""What a report must say about the machine: operating system, processor and its features, packages."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+# Packages whose version can change an id or a figure.
+PACKAGES = ("tokassay", "numpy", "regex", "tiktoken", "tokenizers", "sentencepiece", "pandas", "matplotlib")
+# The processor features an engine may choose its code by.
+FEATURES = (
+    "sse4_2",
+    "avx",
+    "avx2",
+    "bmi2",
+    "avx512f",
+    "avx512bw",
+    "avx512vl",
+    "avx512vbmi",
+    "sha_ni",
+    "asimd",
+    "sve",
+)
+
+
+def processor() -> tuple[str, list[str]]:
+    """The processor's name and those of its features that are in FEATURES; empty where the system does not tell."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return platform.processor() or platform.machine(), []
+    name, flags = platform.machine(), set[str]()
+    for line in text.splitlines():
+        key, _, value = (part.strip() for part in line.partition(":"))
+        if key == "model name":
+            name = value
+        elif key in ("flags", "Features"):
+            flags = set(value.split())
+            break
+    return name, [f for f in FEATURES if f in flags]
+
+
+def platform_key() -> str:
+    """What of the machine is part of a result's key: system, architecture and processor features."""
+    return "-".join((platform.system().lower(), platform.machine(), *processor()[1]))
+
+
+def packages() -> dict[str, str]:
+    found = {}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def capture() -> dict[str, Any]:
+    """The environment as it goes into the store; nothing that names the user, the host or a path."""
+    name, features = processor()
+    return {
+        "python": sys.version.split()[0],
+        "implementation": platform.python_implementation(),
+        "platform": platform.platform(),
+        "cpu": name,
+        "cpu_features": features,
+        "cores": psutil.cpu_count(logical=True) or 0,
+        "usable_cores": len(psutil.Process().cpu_affinity()) if hasattr(psutil.Process, "cpu_affinity") else 0,
+        "memory": int(psutil.virtual_memory().total),
+        "packages": packages(),
+    }

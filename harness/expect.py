@@ -1,0 +1,154 @@
+"""What the contract says a block's output is: from the store where the oracle was asked before, else from the oracle.
+
+Ids come from the oracle in a host of its own. Texts of a byte-lossless policy are the documents themselves and spans
+follow from the ids' bytes; both are derived here, from the rule and not from the oracle's code.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+from tokassay.harness.blocks import Block
+from tokassay.harness.compare import IDS, Output, leaves
+from tokassay.harness.contract import Contract
+
+WHATS = ("ids", "texts", "spans-bytes", "spans-chars")
+# Policies under which the ids' bytes, one after the other, are the document's own bytes.
+LOSSLESS = frozenset({"byte-alphabet", "tiktoken-bytes", "raw", "reject"})
+
+
+@dataclass(frozen=True)
+class OracleRow:
+    """A stored expectation: a row of `oracle_block`. `leaves` is empty for neutral blocks."""
+
+    key: str
+    digest: str
+    ids: int
+    ns: int
+    leaves: bytes
+
+
+def oracle_key(contract: Contract, oracle: str, what: str, block: str) -> str:
+    """The key of a stored expectation."""
+    return hashlib.sha256(f"{contract.digest} {oracle} {what} {block}".encode()).hexdigest()[:32]
+
+
+def governing(contract: Contract, asked: Contract, domain: str) -> Contract:
+    """The contract whose oracle speaks for `contract` on a domain.
+
+    On a neutral block all variants say the same, and on a well-formed one all byte policies do: one oracle answers.
+    """
+    if domain == "neutral":
+        return asked
+    return contract.with_variants(byte_policy=asked.byte_policy) if domain == "unicode" else contract
+
+
+def oracle_keys(block: Block, contracts: Iterable[Contract], asked: Contract, oracle: str) -> Iterator[str]:
+    """Keys of everything that may be stored about a block for some contracts."""
+    digest = block.digest
+    for contract in {g.digest: g for g in (governing(c, asked, block.domain) for c in contracts)}.values():
+        for what in WHATS:
+            yield oracle_key(contract, oracle, what, digest)
+
+
+@dataclass
+class Expected:
+    """Expectations of one block under one contract; each is made when first asked for.
+
+    `ask(contract, operation)` runs the oracle on the block and returns its output and its nanoseconds; `stored(key)`
+    looks in the store; what is new is left in `fresh` for the writer. `token_lengths[id]` is a token's number of bytes.
+    """
+
+    block: Block
+    contract: Contract
+    oracle: str
+    ask: Callable[[Contract, str], tuple[Output, int]]
+    stored: Callable[[str], tuple[str, int, bytes] | None]
+    token_lengths: npt.NDArray[np.uint32]
+    fresh: list[OracleRow] = field(default_factory=list)
+    _outputs: dict[str, Output] = field(default_factory=dict)
+    _rows: dict[str, OracleRow] = field(default_factory=dict)
+    _ns: int = 0
+
+    def key(self, what: str) -> str:
+        return oracle_key(self.contract, self.oracle, what, self.block.digest)
+
+    def row(self, what: str) -> OracleRow:
+        """The expectation of `what`: ids, texts, spans-bytes or spans-chars."""
+        if what not in self._rows:
+            key = self.key(what)
+            kept = self.stored(key)
+            if kept is not None:
+                self._rows[what] = OracleRow(key, kept[0], kept[1], 0, kept[2])
+            else:
+                self._rows[what] = self._make(what, key)
+                self.fresh.append(self._rows[what])
+        return self._rows[what]
+
+    def _make(self, what: str, key: str) -> OracleRow:
+        output, ns = self.output(what), self._ns if what == "ids" else 0
+        lengths = self.block.lengths
+        digest = output.digest(lengths)
+        wants_leaves = what == "ids" and self.block.domain != "neutral"
+        count = int(output.counts.sum())
+        return OracleRow(key, digest, count, ns, leaves(lengths, output) if wants_leaves else b"")
+
+    def output(self, what: str) -> Output:
+        """The expected output itself; asks the oracle where it must."""
+        if what not in self._outputs:
+            if what == "ids":
+                self._outputs[what], self._ns = self.ask(self.contract, "encode")
+            elif what == "texts":
+                self._outputs[what] = self._texts()
+            else:
+                self._outputs[what] = self._spans(what == "spans-chars")
+        return self._outputs[what]
+
+    def leaves(self) -> npt.NDArray[np.uint8]:
+        """Leaves of the expected ids, shape (n, 32)."""
+        raw = self.row("ids").leaves
+        if not raw:
+            raw = leaves(self.block.lengths, self.output("ids"))
+        return np.frombuffer(raw, dtype=np.uint8).reshape(-1, 32)
+
+    def _texts(self) -> Output:
+        if (
+            self.contract.byte_policy not in LOSSLESS
+            or self.contract.normalizer != "none"
+            or self.contract.add_prefix_space
+        ):
+            return self.ask(self.contract, "decode")[0]
+        status = self.output("ids").status
+        if not status.any():
+            return Output(status, self.block.lengths, np.frombuffer(self.block.buffer, dtype=np.uint8), "texts")
+        text = b"".join(self.block.document(int(i)) for i in np.flatnonzero(status == IDS))
+        counts = np.where(status == IDS, self.block.lengths, 0).astype(np.uint64)
+        return Output(status, counts, np.frombuffer(text, dtype=np.uint8), "texts")
+
+    def _spans(self, chars: bool) -> Output:
+        ids = self.output("ids")
+        widths = self.token_lengths[ids.values.astype(np.int64)].astype(np.int64)
+        ends = np.cumsum(widths)
+        # Each document starts again at 0: subtract what was summed before it.
+        firsts = ids.ends - ids.counts.astype(np.int64)
+        before = np.concatenate(([0], ends))[firsts]
+        base = np.repeat(before, ids.counts.astype(np.int64))
+        starts, stops = ends - widths - base, ends - base
+        if chars:
+            owner = np.repeat(np.arange(self.block.documents), ids.counts.astype(np.int64))
+            starts, stops = self._covering(owner, starts, stops)
+        return Output(ids.status, ids.counts, np.stack((starts, stops), 1).reshape(-1).astype(np.uint32), "spans")
+
+    def _covering(
+        self, owner: npt.NDArray[np.int64], starts: npt.NDArray[np.int64], stops: npt.NDArray[np.int64]
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Byte spans as character spans: from the first to past the last character that has a byte in the span."""
+        raw = np.frombuffer(self.block.buffer, dtype=np.uint8)
+        leads = np.cumsum((raw & 0xC0) != 0x80)  # characters begun up to and with this byte
+        place = self.block.offsets.astype(np.int64)[owner]
+        before = np.concatenate(([0], leads))[place]
+        return leads[place + starts] - 1 - before, leads[place + stops - 1] - before

@@ -1,0 +1,159 @@
+"""From a differing document to one sentence: the stage, the first differing decision, and a small piece of the input.
+
+A finding is the detail of one document's verdict; findings of one signature become one divergence. Where both sides
+can be traced the sentence is made from their decisions, elsewhere it is inferred from the pieces, and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from tokassay.oracles.decisions import Difference, first_difference
+
+Decisions = list[dict[str, Any]]
+Tracer = Callable[[bytes], Decisions | None]
+
+WINDOW = 256  # bytes of the input that a finding shows
+AROUND = 4  # ids shown on either side of the first differing token
+# The fields of a decision that are its kind, by stage.
+KINDS = {"scan": ("path", "class"), "classify": ("class",), "pretokenize": ("rule",), "special": ("id",)}
+TRACED = 16384  # longest document that is traced; a trace holds some ten records a byte
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Why one document is not a match. `token` is the index of the first differing token, None where there is none."""
+
+    signature: str
+    stage: str
+    explanation: str
+    input: str
+    token: int | None
+    got: list[int]
+    expected: list[int]
+
+    def detail(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def first_differing(a: Sequence[int], b: Sequence[int]) -> int:
+    """The index of the first place where two sequences are not the same."""
+    for i, (x, y) in enumerate(zip(a, b, strict=False)):
+        if x != y:
+            return i
+    return min(len(a), len(b))
+
+
+def explain(
+    document: bytes,
+    got: Sequence[int],
+    expected: Sequence[int],
+    *,
+    got_status: int = 0,
+    expected_status: int = 0,
+    pieces: Callable[[int], bytes | None],
+    trace_expected: Tracer,
+    trace_got: Tracer | None,
+    got_name: str = "the engine",
+    expected_name: str = "the oracle",
+) -> Finding:
+    """The finding for one document.
+
+    `pieces(id)` gives a token's bytes, None for an id that the vocabulary does not have. `trace_got` is None for an
+    engine that cannot be traced: the stage is then inferred from where its tokens end.
+    """
+    token = first_differing(got, expected)
+    window, start = _window(document, expected, token, pieces)
+    near = slice(max(0, token - AROUND), token + AROUND)
+    shown = {"input": window.hex(), "token": token, "got": list(got[near]), "expected": list(expected[near])}
+    if got_status != expected_status:
+        names = ("gives ids", "rejects it", "fails on it")
+        sentence = f"{got_name} {names[got_status]}, {expected_name} {names[expected_status]}"
+        return Finding(f"status {got_status}/{expected_status}", "scan", sentence, **(shown | {"token": None}))
+    traced = trace_expected(document) if len(document) <= TRACED else None
+    other = trace_got(document) if trace_got is not None and traced is not None else None
+    if traced is not None and other is not None:
+        difference = first_difference(other, traced, (got_name, expected_name))
+        if difference is not None:
+            return Finding("traced " + _kinds(difference), difference.stage, difference.explanation, **shown)
+    return _infer(start, got, expected, token, pieces, traced, shown, got_name, expected_name)
+
+
+def process_finding(verdict: str, why: str, document: bytes) -> Finding:
+    """The finding for a document that brought its host down, or made the engine raise. Digits do not tell two apart."""
+    kind = "".join("0" if c.isdigit() else c for c in why.partition("\n")[0])[:80]
+    return Finding(f"{verdict} {kind}", "process", why, document[:WINDOW].hex(), None, [], [])
+
+
+def _window(
+    document: bytes, expected: Sequence[int], token: int, pieces: Callable[[int], bytes | None]
+) -> tuple[bytes, int]:
+    """The part of the document around the first differing token, and the byte offset of that token."""
+    start = sum(len(pieces(i) or b"") for i in expected[:token])
+    if len(document) <= WINDOW:
+        return document, start
+    first = max(0, min(start - WINDOW // 4, len(document) - WINDOW))
+    return document[first : first + WINDOW], start
+
+
+def _kinds(difference: Difference) -> str:
+    """What makes two differences one: the stage, and the kind of decision on either side; never a place or a value."""
+    words = [difference.stage]
+    for side in (difference.left, difference.right):
+        kind = KINDS.get(difference.stage, ())
+        words.append("/".join(str((side or {}).get(field, "-")) for field in kind))
+    return " ".join(words)
+
+
+def _infer(
+    start: int,
+    got: Sequence[int],
+    expected: Sequence[int],
+    token: int,
+    pieces: Callable[[int], bytes | None],
+    traced: Decisions | None,
+    shown: dict[str, Any],
+    got_name: str,
+    expected_name: str,
+) -> Finding:
+    """The stage, from where the engine's first differing token ends and which pretoken of the oracle it lies in."""
+    mine = pieces(got[token]) if token < len(got) else b""
+    right = pieces(expected[token]) if token < len(expected) else b""
+    what = f"at byte {start} {got_name} has {_quoted(mine)}, {expected_name} {_quoted(right)}"
+    if mine is None:
+        return Finding(
+            "inferred lookup unknown id",
+            "lookup",
+            f"inferred: {got_name} gives id {got[token]}, which the vocabulary does not have",
+            **shown,
+        )
+    if mine == right:
+        return Finding("inferred lookup", "lookup", f"inferred: {what}: the same bytes under another id", **shown)
+    pretoken = next((d for d in traced or () if d["stage"] == "pretokenize" and d["start"] <= start < d["end"]), None)
+    if pretoken is None:
+        return Finding("inferred", "merge", f"inferred: {what}", **shown)
+    rule = pretoken.get("rule", "")
+    # A token that leaves the oracle's pretoken, or a document cut elsewhere, is the pretokenizer's doing.
+    if start + len(mine) > pretoken["end"] or not mine:
+        scanned = next((d for d in traced or () if d["stage"] in ("scan", "classify") and d["offset"] == start), {})
+        kind = str(scanned.get("class", ""))
+        return Finding(
+            f"inferred pretokenize {rule} {kind}",
+            "pretokenize",
+            f"inferred: {what}: it leaves the pretoken [{pretoken['start']}, {pretoken['end']}) of rule {rule}",
+            **shown,
+        )
+    return Finding(
+        f"inferred merge {rule}",
+        "merge",
+        f"inferred: {what}, inside the pretoken [{pretoken['start']}, {pretoken['end']})",
+        **shown,
+    )
+
+
+def _quoted(piece: bytes | None) -> str:
+    if piece is None:
+        return "an unknown id"
+    return repr(piece)[1:] if piece else "nothing"

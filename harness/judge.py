@@ -1,0 +1,142 @@
+"""One block through one engine and one operation: measured, held to the expectation, every document given a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from tokassay.engines.client import HostFailure, Unsupported
+from tokassay.harness.ask import Answer, Asker, failure
+from tokassay.harness.blocks import Block
+from tokassay.harness.compare import OTHER, REJECT, Output, differing
+from tokassay.harness.expect import Expected
+from tokassay.harness.explain import process_finding
+from tokassay.harness.store import Result
+
+EXPLAINED = 24  # documents explained in a block and verdict; a divergence needs one, de-duplication a few
+
+# (index in the block, the engine's output or None for a declared difference) -> the row's detail
+Explainer = Callable[[int, Output | None], Any]
+
+
+@dataclass(frozen=True)
+class Held:
+    """What a block is held to: the engine's own contract, and the audit's; they may differ by declared variants."""
+
+    own: Expected
+    asked: Expected
+
+    def declared(self, operation: str) -> npt.NDArray[np.bool_]:
+        """Documents whose right answer under the engine's own variants is not the audit's. shape (n,)."""
+        none = np.zeros(self.own.block.documents, dtype=np.bool_)
+        if self.own is self.asked or self.own.block.domain == "neutral" or operation == "decode":
+            return none
+        return np.asarray((self.own.leaves() != self.asked.leaves()).any(axis=1))
+
+
+def what_of(operation: str, offset_unit: str) -> str:
+    """Which expectation an operation is held to."""
+    return {"decode": "texts", "offsets": f"spans-{offset_unit}"}.get(operation, "ids")
+
+
+def judge(
+    asker: Asker,
+    operation: str,
+    block: Block,
+    held: Held,
+    result: Result,
+    *,
+    offset_unit: str,
+    explain: Explainer,
+) -> None:
+    """Fill `result` with the block's digest, times and verdicts. Verdict counts add up to the block's documents."""
+    what = what_of(operation, offset_unit)
+    result.expected = held.own.row(what).digest
+    try:
+        answer = asker.measure(operation, block)
+    except Unsupported as error:
+        result.verdicts, result.rows = {"unsupported": block.documents}, [[-1, "unsupported", str(error)]]
+        return
+    result.digest, result.ids = answer.digest, answer.ids
+    result.ns, result.cpu_ns, result.host_ns, result.hash_ns = (
+        answer.ns,
+        answer.cpu_ns,
+        answer.host_ns,
+        answer.hash_ns,
+    )
+    verdicts = failures(block, answer.failures)
+    if answer.digest != result.expected:
+        _differences(asker, operation, block, held.own.output(what), answer, verdicts, explain)
+        if answer.digest == "" and answer.output is not None:
+            out = answer.output
+            result.digest = out.digest(block.lengths)
+    status = answer.output.status if answer.output is not None else None
+    if status is None and answer.rejects:
+        status = held.own.output(what).status  # the digests are equal, so the statuses are
+    for i in np.flatnonzero(status == REJECT) if status is not None else ():
+        verdicts.setdefault(int(i), ("reject", ""))
+    explained = 0
+    for i in np.flatnonzero(held.declared(operation)):
+        if int(i) not in verdicts:
+            explained += 1
+            verdicts[int(i)] = ("declared", explain(int(i), None) if explained <= EXPLAINED else "")
+    result.rows = [[i, verdict, detail] for i, (verdict, detail) in sorted(verdicts.items())]
+    for verdict, _ in verdicts.values():
+        result.verdicts[verdict] = result.verdicts.get(verdict, 0) + 1
+    if len(verdicts) < block.documents:
+        result.verdicts["match"] = block.documents - len(verdicts)
+
+
+def failures(block: Block, found: dict[int, tuple[str, str]]) -> dict[int, tuple[str, Any]]:
+    """Failed documents' verdicts with findings as details: the document itself is the evidence."""
+    return {
+        i: (verdict, process_finding(verdict, why, block.document(i)).detail() if n < EXPLAINED else "")
+        for n, (i, (verdict, why)) in enumerate(found.items())
+    }
+
+
+def _differences(
+    asker: Asker,
+    operation: str,
+    block: Block,
+    expected: Output,
+    answer: Answer,
+    verdicts: dict[int, tuple[str, Any]],
+    explain: Explainer,
+) -> None:
+    """Find the differing documents in the timed call's own output, and measure again to tell `differ` from `flaky`."""
+    if answer.output is None:
+        try:
+            answer.output = asker.kept()
+        except HostFailure as error:
+            asker.discard()
+            verdicts.update({i: failure(error) for i in range(block.documents)})
+            return
+    if answer.digest and answer.output.digest(block.lengths) != answer.digest:
+        lie = ("error", "the host's digest is not that of the output it kept")
+        verdicts.update(dict.fromkeys(range(block.documents), lie))
+        return
+    wrong = [int(i) for i in differing(answer.output, expected) if int(i) not in verdicts]
+    wrong = [i for i in wrong if answer.output.status[i] != OTHER]
+    if not wrong:
+        return
+    again = _again(asker, operation, block)
+    for n, i in enumerate(wrong):
+        detail = explain(i, answer.output) if n < EXPLAINED else ""
+        repeats = again is not None and not np.array_equal(again.of(i), expected.of(i))
+        if again is not None and again.status[i] != expected.status[i]:
+            repeats = True
+        verdicts[i] = ("differ" if repeats else "flaky", detail)
+
+
+def _again(asker: Asker, operation: str, block: Block) -> Output | None:
+    """The same timed call a second time; None where the host did not survive it."""
+    try:
+        answer = asker.measure(operation, block)
+        return answer.output or asker.kept()
+    except HostFailure:
+        asker.discard()
+        return None

@@ -1,0 +1,179 @@
+"""Lanes: which engines take part under which contract, opened once to learn what they are before the audit."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tokassay.engines.client import Host, HostFailure, Unsupported
+from tokassay.engines.roster import EngineSpec, load_roster
+from tokassay.harness import environment
+from tokassay.harness.ask import Asker
+from tokassay.harness.contract import Contract
+from tokassay.harness.errors import INFRASTRUCTURE, InputError
+from tokassay.harness.hosts import installed, nearest, open_host
+from tokassay.harness.load import Loaded, load_vocabulary
+from tokassay.harness.store import Store
+from tokassay.harness.suites import Suite
+from tokassay.harness.tasks import ORACLE, Lane, Subject
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """A loaded vocabulary of the suite, and its tokens by id."""
+
+    name: str
+    loaded: Loaded
+
+    @cached_property
+    def tokens(self) -> tuple[bytes | None, ...]:
+        table = self.loaded.vocabulary.ids()
+        return tuple(table.get(i) for i in range(max(table, default=-1) + 1))
+
+    @property
+    def specials(self) -> tuple[str, ...]:
+        return tuple(text for text, _ in self.loaded.contract.special_tokens)
+
+
+class Lanes:
+    """The engines of a suite under its vocabularies. Raises InputError for what the suite names and nobody has."""
+
+    def __init__(
+        self, suite: Suite, roster: Iterable[Path], pattern: str | None, variants: dict[str, str], threads: int
+    ) -> None:
+        self.suite, self.variants, self.threads = suite, variants, threads
+        self.pattern = pattern
+        self.roster = load_roster(*roster)
+        self.notes: list[str] = []
+        self.engines = [spec for name in suite.engines if (spec := self._engine(name)) is not None]
+        self._platform = environment.platform_key()
+        self._loaded: dict[tuple[str, str], Loaded] = {}
+        self._spare: dict[tuple[str, str], list[Host]] = {}
+        self._lock = threading.Lock()
+        self.builds: dict[str, dict[str, Any]] = {}
+
+    def _engine(self, name: str) -> EngineSpec | None:
+        optional, name = name.endswith("?"), name.removesuffix("?")
+        spec = self.roster.get(name)
+        if spec is None:
+            raise InputError(f"no engine named {name}", where="--engine", remedy=nearest(name, self.roster))
+        if not installed(spec):
+            remedy = f"tokassay engines install {name}"
+            if not optional:
+                raise InputError(f"{name} is not installed", where="--engine", remedy=f"run: {remedy}")
+            self.notes.append(f"{name} is not installed and takes no part; to have it: {remedy}")
+            return None
+        return spec
+
+    def vocabularies(self) -> list[Vocabulary]:
+        """The suite's vocabularies, loaded; their notes join ours."""
+        found = []
+        for name in self.suite.vocabularies:
+            loaded = load_vocabulary(name, pattern=self.pattern)
+            self.notes.extend(f"{name}: {note}" for note in loaded.notes)
+            found.append(Vocabulary(name, loaded))
+        return found
+
+    def subject(self, vocabulary: Vocabulary, specials: str, oracle: str) -> tuple[Subject, tuple[Lane, ...]]:
+        """What one vocabulary and special-token policy are held to, and the lanes of every engine."""
+        asked = vocabulary.loaded.contract.with_variants(specials=specials, **self.variants)
+        tokens = vocabulary.tokens
+        lengths = np.array([len(t or b"") for t in tokens], dtype=np.uint32)
+        name = vocabulary.name
+        return Subject(name, asked, oracle, tokens, lengths), tuple(
+            self._lane(s, vocabulary, asked) for s in self.engines
+        )
+
+    def _lane(self, spec: EngineSpec, vocabulary: Vocabulary, asked: Contract) -> Lane:
+        # "asked": an engine that can be told the variant, as ours can; the others have the one they declare.
+        contract = asked.with_variants(
+            unicode=None if spec.unicode == "asked" else spec.unicode,
+            byte_policy=None if spec.byte_policy == "asked" else spec.byte_policy,
+        )
+        for engine, held in ((spec.name, contract), (ORACLE, contract), (ORACLE, asked)):
+            self._loaded[engine, held.digest] = vocabulary.loaded
+        unsupported, hello = self._try(spec, contract)
+        return Lane(
+            engine=spec.name,
+            contract=contract,
+            build=self._build(spec, hello),
+            platform=self._platform,
+            operations=frozenset(spec.operations),
+            offset_unit=str(hello.get("offset_unit", "bytes")),
+            entry_points=spec.entry_points,
+            traces=bool(hello.get("trace")),
+            modifiers={"threads": self.threads},
+            unsupported=unsupported,
+        )
+
+    def _try(self, spec: EngineSpec, contract: Contract) -> tuple[str, dict[str, Any]]:
+        """Open the engine once: why it cannot take part ("" where it can), and what it says of itself."""
+        if contract.algorithm not in spec.algorithms:
+            return f"serves {', '.join(spec.algorithms)}, not {contract.algorithm}", {}
+        if contract.specials not in spec.specials:
+            return f"cannot have special tokens {contract.specials}", {}
+        try:
+            host = self._open(spec.name, contract)
+        except Unsupported as error:
+            return str(error), {}
+        except HostFailure as error:
+            raise InputError(
+                f"{spec.name} does not start or load: {error}",
+                where="--engine",
+                remedy=f"run: tokassay engines check {spec.name}",
+                exit_code=INFRASTRUCTURE,
+            ) from error
+        hello = host.hello()
+        with self._lock:
+            self._spare.setdefault((spec.name, contract.digest), []).append(host)
+        return "", hello
+
+    def _open(self, engine: str, contract: Contract) -> Host:
+        return open_host(
+            engine, self._loaded[engine, contract.digest], contract, roster=self.roster, threads=self.threads
+        )
+
+    def _build(self, spec: EngineSpec, hello: dict[str, Any]) -> str:
+        """The digest of the engine's build; its row is kept for the store."""
+        row = {
+            "engine": spec.name,
+            "version": str(hello.get("version", "not loaded")),
+            "requirement": spec.requirement,
+            "lock": spec.build_digest(),
+            "adapter": str(hello.get("adapter_sha256", "")),
+            "host": str(hello.get("host_sha256", "")),
+            "python": str(hello.get("python", "")),
+            "platform": self._platform,
+            "limits": hello.get("limits", {}),
+        }
+        digest = hashlib.sha256(repr(sorted(row.items())).encode()).hexdigest()[:16]
+        self.builds[digest] = {"digest": digest, **row}
+        return digest
+
+    def write_builds(self, store: Store) -> None:
+        for row in self.builds.values():
+            store.insert("build", row, keep=True)
+
+    def asker(self, engine: str, contract: Contract) -> Asker:
+        """An Asker for a worker; takes over a host that is open and idle, where there is one."""
+
+        def open_one() -> Host:
+            with self._lock:
+                spare = self._spare.get((engine, contract.digest), [])
+                if spare:
+                    return spare.pop()
+            return self._open(engine, contract)
+
+        return Asker(open_one, threads=self.threads)
+
+    def close(self) -> None:
+        for hosts in self._spare.values():
+            for host in hosts:
+                host.close()
+        self._spare.clear()

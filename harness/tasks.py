@@ -1,0 +1,328 @@
+"""The unit of work: one block through every engine that must see it. Pure, so that any Executor may carry it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from tokassay.engines.client import HostError, HostFailure
+from tokassay.harness.ask import Asker
+from tokassay.harness.blocks import Block
+from tokassay.harness.compare import IDS, Output
+from tokassay.harness.contract import Contract
+from tokassay.harness.expect import Expected, OracleRow, governing
+from tokassay.harness.explain import Finding, explain
+from tokassay.harness.judge import Held, failures, judge, what_of
+from tokassay.harness.store import Result
+
+ORACLE = "oracle"
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One engine under one contract in its own variants. `unsupported` says why it takes no part, "" where it does."""
+
+    engine: str
+    contract: Contract
+    build: str
+    platform: str
+    operations: frozenset[str]
+    offset_unit: str
+    entry_points: Mapping[str, str]
+    traces: bool
+    modifiers: Mapping[str, Any]
+    unsupported: str = ""
+
+    def reason_against(self, operation: str) -> str:
+        """Why this lane cannot do an operation; "" where it can."""
+        return self.unsupported or ("" if operation in self.operations else f"the engine has no {operation}")
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What the lanes of one vocabulary and special-token policy share. `tokens[id]` is a token's bytes, or None."""
+
+    name: str
+    asked: Contract
+    oracle: str
+    tokens: tuple[bytes | None, ...]
+    token_lengths: npt.NDArray[np.uint32]
+
+    @property
+    def modelled(self) -> bool:
+        return self.asked.algorithm != "opaque"
+
+    def piece(self, number: int) -> bytes | None:
+        return self.tokens[number] if 0 <= number < len(self.tokens) else None
+
+
+@dataclass
+class Pool:
+    """The hosts of one worker: an Asker for each engine and contract, made when first asked for."""
+
+    make: Callable[[str, Contract], Asker]
+    askers: dict[tuple[str, str], Asker] = field(default_factory=dict)
+
+    def asker(self, engine: str, contract: Contract) -> Asker:
+        key = (engine, contract.digest)
+        if key not in self.askers:
+            self.askers[key] = self.make(engine, contract)
+        return self.askers[key]
+
+    def close(self) -> None:
+        for asker in self.askers.values():
+            asker.stop()
+        self.askers.clear()
+
+
+class Pools:
+    """One Pool a worker thread; `close` ends them all."""
+
+    def __init__(self, make: Callable[[str, Contract], Asker]) -> None:
+        self._make, self._local, self._all, self._lock = (
+            make,
+            threading.local(),
+            list[Pool](),
+            threading.Lock(),
+        )
+
+    def mine(self) -> Pool:
+        pool = getattr(self._local, "pool", None)
+        if pool is None:
+            pool = self._local.pool = Pool(self._make)
+            with self._lock:
+                self._all.append(pool)
+        return pool
+
+    def close(self) -> None:
+        with self._lock:
+            for pool in self._all:
+                pool.close()
+
+
+@dataclass(frozen=True)
+class Task:
+    """A block, the lanes and operations that have no reusable result for it, and what the store knows of the oracle."""
+
+    subject: Subject
+    block: Block
+    work: tuple[tuple[Lane, Result], ...]
+    stored: Mapping[str, tuple[str, int, bytes]]
+
+
+class OracleFailure(RuntimeError):
+    """The oracle itself died or raised: nothing can be said, exit code 5."""
+
+
+def run_block(task: Task, pool: Pool) -> tuple[list[Result], list[OracleRow]]:
+    """All results of a task, in the order of `work`, and the expectations that were made for it."""
+    run = _Run(task, pool)
+    opaque: list[tuple[Lane, Result]] = []
+    for lane, result in task.work:
+        reason = lane.reason_against(result.operation)
+        if reason:
+            n = task.block.documents
+            result.verdicts, result.rows = {"unsupported": n}, [[-1, "unsupported", reason]]
+        elif task.subject.modelled:
+            run.judge(lane, result)
+        else:
+            opaque.append((lane, result))
+    if opaque:
+        run.compare_engines(opaque)
+    return [result for _, result in task.work], run.fresh()
+
+
+class _Run:
+    def __init__(self, task: Task, pool: Pool) -> None:
+        self.task, self.pool, self.block, self.subject = task, pool, task.block, task.subject
+        self.expectations: dict[str, Expected] = {}
+        self.findings: dict[tuple[str, int], Any] = {}
+
+    def fresh(self) -> list[OracleRow]:
+        return [row for expected in self.expectations.values() for row in expected.fresh]
+
+    def expected(self, contract: Contract) -> Expected:
+        contract = governing(contract, self.subject.asked, self.block.domain)
+        if contract.digest not in self.expectations:
+            self.expectations[contract.digest] = Expected(
+                self.block,
+                contract,
+                self.subject.oracle,
+                self.ask_oracle,
+                self.task.stored.get,
+                self.subject.token_lengths,
+            )
+        return self.expectations[contract.digest]
+
+    def ask_oracle(self, contract: Contract, operation: str) -> tuple[Output, int]:
+        asker = self.pool.asker(ORACLE, contract)
+        try:
+            answer = asker.measure(operation, self.block)
+            if answer.failures:
+                i, (verdict, detail) = next(iter(answer.failures.items()))
+                raise OracleFailure(f"oracle: {verdict} on document {self.block.indices[i]}: {detail}")
+            return answer.output or asker.kept(), answer.ns
+        except HostFailure as error:
+            raise OracleFailure(f"oracle: {error}") from error
+
+    def judge(self, lane: Lane, result: Result) -> None:
+        held = Held(self.expected(lane.contract), self.expected(self.subject.asked))
+        asker = self.pool.asker(lane.engine, lane.contract)
+
+        def because(i: int, output: Output | None) -> dict[str, Any]:
+            return self.explain(lane, asker, held, result.operation, i, output)
+
+        judge(asker, result.operation, self.block, held, result, offset_unit=lane.offset_unit, explain=because)
+
+    def explain(
+        self, lane: Lane, asker: Asker, held: Held, operation: str, i: int, output: Output | None
+    ) -> dict[str, Any]:
+        document = self.block.document(i)
+        if output is None:
+            key = (lane.contract.digest, i)
+            if key not in self.findings:
+                own, asked = held.own.output("ids"), held.asked.output("ids")
+                self.findings[key] = explain(
+                    document,
+                    own.of(i).tolist(),
+                    asked.of(i).tolist(),
+                    got_status=int(own.status[i]),
+                    expected_status=int(asked.status[i]),
+                    pieces=self.subject.piece,
+                    trace_expected=self.tracer(ORACLE, held.asked.contract),
+                    trace_got=self.tracer(ORACLE, held.own.contract),
+                    got_name=_variant(held.own.contract, self.subject.asked),
+                    expected_name=_variant(self.subject.asked, held.own.contract),
+                ).detail()
+            return dict(self.findings[key])
+        if operation in ("decode", "offsets"):
+            return _plain(
+                operation, document, output.of(i), held.own.output(what_of(operation, lane.offset_unit)).of(i)
+            )
+        right = held.own.output("ids")
+        return explain(
+            document,
+            output.of(i).tolist(),
+            right.of(i).tolist(),
+            got_status=int(output.status[i]),
+            expected_status=int(right.status[i]),
+            pieces=self.subject.piece,
+            trace_expected=self.tracer(ORACLE, held.own.contract),
+            trace_got=self.tracer(lane.engine, lane.contract) if lane.traces else None,
+            got_name=lane.engine,
+            expected_name="the oracle",
+        ).detail()
+
+    def tracer(self, engine: str, contract: Contract) -> Callable[[bytes], list[dict[str, Any]] | None]:
+        def trace(document: bytes) -> list[dict[str, Any]] | None:
+            asker = self.pool.asker(engine, contract)
+            try:
+                return asker.host.trace(document)
+            except HostError:
+                return None
+            except HostFailure:
+                asker.discard()
+                return None
+
+        return trace
+
+    def compare_engines(self, work: list[tuple[Lane, Result]]) -> None:
+        """A contract without an oracle: on neutral documents engines are held to the first of them, and it to them."""
+        for operation in dict.fromkeys(result.operation for _, result in work):
+            lanes = [(lane, result) for lane, result in work if result.operation == operation]
+            first, rest = lanes[0], lanes[1:]
+            outputs = [self._alone(lane, result) for lane, result in lanes]
+            comparable = bool(rest) and self.block.domain == "neutral" and operation != "offsets"
+            for n, (lane, result) in enumerate(lanes):
+                self._against(n, lane, result, outputs, first[0] if n else rest[0][0] if rest else lane, comparable)
+
+    def _alone(self, lane: Lane, result: Result) -> tuple[Output | None, dict[int, tuple[str, Any]]]:
+        asker = self.pool.asker(lane.engine, lane.contract)
+        answer = asker.measure(result.operation, self.block)
+        result.digest, result.ids = answer.digest, answer.ids
+        result.ns, result.cpu_ns, result.host_ns, result.hash_ns = (
+            answer.ns,
+            answer.cpu_ns,
+            answer.host_ns,
+            answer.hash_ns,
+        )
+        output = answer.output or asker.kept()
+        return output, failures(self.block, answer.failures)
+
+    def _against(
+        self,
+        n: int,
+        lane: Lane,
+        result: Result,
+        outputs: list[tuple[Output | None, dict[int, tuple[str, Any]]]],
+        other: Lane,
+        comparable: bool,
+    ) -> None:
+        mine, verdicts = outputs[n]
+        assert mine is not None
+        others = [output for k, (output, _) in enumerate(outputs) if k != n and output is not None]
+        for i in range(self.block.documents):
+            if i in verdicts:
+                continue
+            if mine.status[i] != IDS:
+                verdicts[i] = ("reject", "")
+            elif not comparable:
+                verdicts[i] = (
+                    "unsupported",
+                    "this contract has no oracle, and there is nothing else to hold the engine to",
+                )
+            else:
+                # The first is right where anybody agrees; the others are held to the first.
+                judges = others if n == 0 else [o for o, _ in outputs[:1] if o is not None]
+                agreed = any(o.status[i] == IDS and np.array_equal(o.of(i), mine.of(i)) for o in judges)
+                if not agreed:
+                    theirs = judges[0].of(i).tolist()
+                    finding = explain(
+                        self.block.document(i),
+                        mine.of(i).tolist(),
+                        theirs,
+                        got_status=int(mine.status[i]),
+                        expected_status=int(judges[0].status[i]),
+                        pieces=self.subject.piece,
+                        trace_expected=lambda _: None,
+                        trace_got=None,
+                        got_name=lane.engine,
+                        expected_name=other.engine,
+                    )
+                    verdicts[i] = ("differ", finding.detail())
+        result.rows = [[i, *v] for i, v in sorted(verdicts.items())]
+        for verdict, _ in verdicts.values():
+            result.verdicts[verdict] = result.verdicts.get(verdict, 0) + 1
+        if len(verdicts) < self.block.documents:
+            result.verdicts["match"] = self.block.documents - len(verdicts)
+
+
+def _variant(contract: Contract, other: Contract) -> str:
+    """The variants in which a contract is unlike another, in words."""
+    words = []
+    if contract.unicode != other.unicode:
+        words.append(f"Unicode {contract.unicode}")
+    if contract.byte_policy != other.byte_policy:
+        words.append(contract.byte_policy)
+    return ", ".join(words) or "the same variants"
+
+
+def _plain(operation: str, document: bytes, got: npt.NDArray[Any], expected: npt.NDArray[Any]) -> dict[str, Any]:
+    """A finding about texts or spans: where the first of them differ."""
+    same = min(len(got), len(expected))
+    unlike = np.flatnonzero(got[:same] != expected[:same])
+    at = int(unlike[0]) if len(unlike) else same
+    per = 2 if operation == "offsets" else 1
+    return Finding(
+        operation,
+        operation,
+        f"{'span' if per == 2 else 'byte'} {at // per} is the first that differs",
+        document[:256].hex(),
+        at // per,
+        [int(x) for x in got[at : at + 4]],
+        [int(x) for x in expected[at : at + 4]],
+    ).detail()

@@ -1,0 +1,55 @@
+"""Suites: the named ones load; a wrong one is told with its place and a remedy."""
+
+import pytest
+from tokassay.harness.errors import InputError
+from tokassay.harness.suites import load_suite, names, narrowed, parse
+
+
+def test_the_named_suites_are_there() -> None:
+    assert names() == ["gate", "nightly", "smoke", "standard"]
+    for name in names():
+        assert load_suite(name).corpora
+
+
+def test_smoke_has_what_the_readme_says() -> None:
+    suite = load_suite("smoke")
+    assert suite.vocabularies == ("gpt2",)
+    assert set(suite.engines) >= {"dat-bpe", "tiktoken", "tokenizers"}
+    assert {c.spec.split(":")[0] for c in suite.corpora} >= {"battery", "fuzz", "sample"}
+
+
+def test_standard_joins_documents_by_special_tokens_on_and_off() -> None:
+    assert any(c.spec == "specials" and set(c.specials) == {"off", "on"} for c in load_suite("standard").corpora)
+
+
+def test_narrowing_replaces_what_is_named() -> None:
+    suite = narrowed(load_suite("smoke"), corpora=("fuzz:10", "a.txt"), engines=("tiktoken",), specials=("on",))
+    assert [c.spec for c in suite.corpora] == ["fuzz:10", "a.txt"]
+    assert suite.engines == ("tiktoken",)
+    assert all(c.specials == ("on",) for c in suite.corpora)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("corpus = [", "Invalid"),
+        ("engines = 3\n[[corpus]]\nspec='battery'", "engines is not a list of names"),
+        ("colour = 1\n[[corpus]]\nspec='battery'", "unknown key colour"),
+        ("vocabularies = ['gpt2']", "has no [[corpus]] table"),
+        ("[[corpus]]\nname='battery'", "unknown key name"),
+        ("[[corpus]]\noperations=['encode']", "has no spec"),
+        ("[[corpus]]\nspec='battery'\noperations=['encrypt']", "operations has encrypt"),
+    ],
+)
+def test_wrong_suites_are_refused(text: str, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse(text, name="mine", where="mine.toml")
+    assert message in str(caught.value)
+    assert caught.value.where.startswith("mine.toml")
+    assert caught.value.remedy
+
+
+def test_an_unknown_suite_names_the_known_ones() -> None:
+    with pytest.raises(InputError) as caught:
+        load_suite("smok")
+    assert "smoke" in caught.value.remedy
