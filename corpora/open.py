@@ -9,12 +9,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tokassay.corpora.battery import open_battery
+from tokassay.corpora.concat import open_concat
 from tokassay.corpora.corpus import Corpus
 from tokassay.corpora.document import CorpusError
 from tokassay.corpora.fuzz import STANDARD, open_fuzz
+from tokassay.corpora.joined import JOINED, open_specials
+from tokassay.corpora.lengths import MOST, SMALL, open_lengths
 from tokassay.corpora.readers.paths import open_path, split_spec
+from tokassay.corpora.sample import open_sample
+from tokassay.corpora.tuples import open_classes
 
 TokenBytes = Mapping[bytes, int]
+CONCATENATIONS = 10_000
 
 
 @dataclass(frozen=True)
@@ -58,10 +64,39 @@ def _fuzz(asked: Asked) -> Corpus:
     return open_fuzz(asked.number(STANDARD), asked.seed)
 
 
+def _lengths(asked: Asked) -> Corpus:
+    return open_lengths(asked.spec, SMALL if asked.argument == "small" else asked.number(MOST))
+
+
+def _classes(asked: Asked) -> Corpus:
+    return open_classes(asked.number(3))
+
+
+def _concat(asked: Asked) -> Corpus:
+    return open_concat(asked.number(CONCATENATIONS), asked.seed, asked.tokens)
+
+
+def _specials(asked: Asked) -> Corpus:
+    return open_specials(asked.number(JOINED, least=0), asked.seed, asked.specials)
+
+
+def _sample(asked: Asked) -> Corpus:
+    asked.nothing()
+    return open_sample()
+
+
 # Every built-in source: its opener, and the line that `corpora list` shows.
 SOURCES: dict[str, tuple[Callable[[Asked], Corpus], str]] = {
     "battery": (_battery, "named structural documents, each with its reason"),
-    "fuzz": (_fuzz, "seeded fuzz, fuzz:N documents (default 4821; 8921 is the expanded preset)"),
+    "sample": (_sample, "a small real text in many scripts, embedded"),
+    "fuzz": (_fuzz, "seeded fuzz; fuzz:N documents (4,821 unless told; 8,921 is the expanded preset)"),
+    "lengths": (_lengths, "pieces and documents of every length to a million; lengths:small, lengths:N"),
+    "classes": (_classes, "all K-tuples of character and byte classes; classes:K (3 unless told)"),
+    "concat": (_concat, "joined vocabulary tokens; concat:N documents (10,000 unless told)"),
+    "specials": (
+        _specials,
+        "special tokens in hard places and in joined real text; specials:N (1,000 unless told)",
+    ),
 }
 
 
