@@ -1,0 +1,95 @@
+"""The oracle as an engine: the adapter that a host runs by path, like any third party's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version as distribution_version
+from pathlib import Path
+from typing import Any
+
+from tokassay.oracles import errors, vocabfiles
+from tokassay.oracles.decisions import Decision
+from tokassay.oracles.oracle import Oracle
+
+# A host puts its own class here, so that its row reads "unsupported".
+Unsupported: type[Exception] = errors.Unsupported
+
+
+class Adapter:
+    """encode, decode, offsets (bytes) and trace, for every contract that the oracle models."""
+
+    name = "oracle"
+    operations = ("encode", "decode", "offsets")
+    rejects = (errors.Reject,)
+    offset_unit = "bytes"
+
+    def __init__(self) -> None:
+        self._oracle: Oracle | None = None
+
+    def version(self) -> str:
+        """The version of the package that it is a part of."""
+        return distribution_version("tokassay")
+
+    def load(
+        self, contract: Mapping[str, Any], files: Mapping[str, str], threads: int, options: Mapping[str, Any]
+    ) -> None:
+        """Read the vocabulary that the contract's algorithm needs: ranks, or tokens and merges."""
+        try:
+            tokens, merges = read_vocabulary(str(contract.get("algorithm")), files)
+            self._oracle = Oracle(contract, tokens, merges)
+        except errors.Unsupported as error:
+            raise Unsupported(str(error)) from None
+
+    def _loaded(self) -> Oracle:
+        if self._oracle is None:
+            raise errors.OracleError("nothing is loaded", where="adapter", remedy="send load first")
+        return self._oracle
+
+    def prepare(self, document: bytes) -> bytes:
+        """Documents are bytes already."""
+        return bytes(document)
+
+    def encode(self, item: bytes) -> list[int]:
+        """Ids of one document."""
+        try:
+            return self._loaded().encode(item)
+        except errors.Unsupported as error:
+            raise Unsupported(str(error)) from None
+
+    def decode(self, ids: Sequence[int]) -> bytes:
+        """Bytes of the ids."""
+        return self._loaded().decode(ids)
+
+    def offsets(self, item: bytes) -> list[tuple[int, int]]:
+        """Byte spans of the ids."""
+        try:
+            return self._loaded().spans(item)
+        except errors.Unsupported as error:
+            raise Unsupported(str(error)) from None
+
+    def trace(self, document: bytes) -> list[Decision]:
+        """Decisions of every stage."""
+        try:
+            return self._loaded().decisions(bytes(document))
+        except errors.Unsupported as error:
+            raise Unsupported(str(error)) from None
+
+
+def read_vocabulary(algorithm: str, files: Mapping[str, str]) -> tuple[vocabfiles.Tokens, vocabfiles.Merges | None]:
+    """(tokens, merges) from the files of a load message; merges are None unless the algorithm is `bpe-pairs`.
+
+    Raises Unsupported if none of the files serves the algorithm.
+    """
+    if algorithm == "bpe-pairs":
+        if "vocab.bpe" in files and "encoder.json" in files:
+            return vocabfiles.read_gpt2(Path(files["vocab.bpe"]), Path(files["encoder.json"]))
+        if "tokenizer.json" in files:
+            return vocabfiles.read_tokenizer_json(Path(files["tokenizer.json"]))
+        raise errors.Unsupported("no file with a merge list was given", where="files")
+    if "tiktoken" in files:
+        return vocabfiles.read_ranks(Path(files["tiktoken"])), None
+    if "vocab.bpe" in files and "encoder.json" in files:
+        return vocabfiles.read_gpt2(Path(files["vocab.bpe"]), Path(files["encoder.json"]))[0], None
+    if "tokenizer.json" in files:
+        return vocabfiles.read_tokenizer_json(Path(files["tokenizer.json"]))[0], None
+    raise errors.Unsupported("no rank file was given", where="files")

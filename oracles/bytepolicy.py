@@ -1,0 +1,152 @@
+"""Byte policies: from the bytes of a document to characters that a regular expression can be matched against.
+
+reject             ill-formed UTF-8 is refused
+replace            U+FFFD for each maximal subpart (Unicode 3.9, "Best Practices for Using U+FFFD")
+replace-each-byte  U+FFFD for each ill-formed byte
+byte-alphabet      an ill-formed byte stands for its GPT-2 byte-alphabet character *for matching only*;
+                   what is merged stays the raw byte
+tiktoken-bytes     here as `reject`: the rule for ill-formed documents is about tokens (see
+                   tiktoken_bytes.py)
+raw                no scanner: every byte alone; only without a pretokenizer
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tokassay.oracles import utf8
+from tokassay.oracles.errors import Reject, Unsupported
+
+POLICIES = ("reject", "replace", "replace-each-byte", "byte-alphabet", "tiktoken-bytes", "raw")
+
+REPLACEMENT = "\ufffd"
+
+
+def byte_alphabet() -> dict[int, str]:
+    """The GPT-2 byte alphabet, byte -> character (`bytes_to_unicode` of the GPT-2 release).
+
+    The printable characters of Latin-1 stand for their own byte; the other 68 bytes, in ascending order, take
+    the characters from U+0100 on.
+    """
+    printable = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
+    alphabet = {}
+    spare = 0x100
+    for byte in range(256):
+        if byte in printable:
+            alphabet[byte] = chr(byte)
+        else:
+            alphabet[byte] = chr(spare)
+            spare += 1
+    return alphabet
+
+
+ALPHABET = byte_alphabet()
+
+
+@dataclass(frozen=True)
+class Scanned:
+    """A stretch of a document after the byte policy.
+
+    text    the characters to match against
+    data    the bytes to merge
+    starts  byte offset in `data` of each character and, last, len(data); None: data is text in UTF-8
+    origin  document offsets: byte k of `data` came from document bytes origin[k] on; len(data) + 1 entries;
+            None: from byte base + k
+    base    document offset of the stretch
+    """
+
+    text: str
+    data: bytes
+    starts: Sequence[int] | None = None
+    origin: Sequence[int] | None = None
+    base: int = 0
+
+    def document_span(self, start: int, end: int) -> tuple[int, int]:
+        """Document bytes behind data[start:end]; an end inside a replacement widens to the whole of it."""
+        if self.origin is None:
+            return self.base + start, self.base + end
+        last = end
+        while last < len(self.data) and end > start and self.origin[last] == self.origin[end - 1]:
+            last += 1
+        return self.origin[start], self.origin[last] if end > start else self.origin[start]
+
+
+def scan(data: bytes, policy: str, *, base: int = 0) -> Scanned:
+    """Apply a byte policy to a stretch of a document that starts at document offset `base`.
+
+    Raises Reject (offset in the document) where the policy refuses, Unsupported for a policy that is not
+    known.
+    """
+    if policy not in POLICIES:
+        raise Unsupported(f"byte policy {policy!r} is not modelled")
+    if policy == "raw":
+        return Scanned("".join(map(chr, data)), data, range(len(data) + 1), base=base)
+    bad = utf8.first_ill_formed(data)
+    if bad is None:
+        return Scanned(data.decode("utf-8"), data, base=base)
+    if policy in ("reject", "tiktoken-bytes"):
+        raise Reject(base + bad)
+    if policy == "byte-alphabet":
+        return _byte_alphabet(data, base)
+    return _replace(data, base, each_byte=policy == "replace-each-byte")
+
+
+def _byte_alphabet(data: bytes, base: int) -> Scanned:
+    text: list[str] = []
+    starts = array("Q")
+    for start, end, well_formed in utf8.runs(data):
+        if well_formed:
+            run = data[start:end].decode("utf-8")
+            text.append(run)
+            if run.isascii():
+                starts.extend(range(start, end))
+                continue
+            for character in run:
+                starts.append(start)
+                start += _width(character)
+        else:
+            text.extend(ALPHABET[byte] for byte in data[start:end])
+            starts.extend(range(start, end))
+    starts.append(len(data))
+    return Scanned("".join(text), data, starts, base=base)
+
+
+def _replace(data: bytes, base: int, *, each_byte: bool) -> Scanned:
+    text: list[str] = []
+    origin = array("Q")
+    for start, end, well_formed in utf8.runs(data):
+        if well_formed:
+            text.append(data[start:end].decode("utf-8"))
+            origin.extend(range(base + start, base + end))
+            continue
+        while start < end:
+            width = 1 if each_byte else utf8.maximal_subpart(data, start)
+            text.append(REPLACEMENT)
+            origin.extend([base + start] * len(REPLACEMENT.encode()))
+            start += width
+    origin.append(base + len(data))
+    replaced = "".join(text)
+    return Scanned(replaced, replaced.encode("utf-8"), None, origin, base)
+
+
+def _width(character: str) -> int:
+    """Bytes of the character in UTF-8."""
+    if character < "\x80":
+        return 1
+    if character < "\u0800":
+        return 2
+    return 3 if character < "\U00010000" else 4
+
+
+def prefixed(scanned: Scanned, prefix: str) -> Scanned:
+    """The stretch with `prefix` (ASCII) before it, which no document byte stands behind: its span is
+    empty."""
+    width = len(prefix)
+    starts = None if scanned.starts is None else array("Q", [*range(width), *(at + width for at in scanned.starts)])
+    ends = scanned.origin
+    if ends is None:
+        ends = range(scanned.base, scanned.base + len(scanned.data) + 1)
+    origin = array("Q", [*[scanned.base] * width, *ends])
+    return Scanned(prefix + scanned.text, prefix.encode("ascii") + scanned.data, starts, origin, scanned.base)

@@ -1,0 +1,376 @@
+"""The oracle: a contract carried out stage by stage.
+
+    special -> byte policy -> normalize -> (prefix space) -> pretokenize -> whole-piece look-up -> merge -> ids
+
+It has no privilege over an engine: where the two differ, the written rule decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from tokassay.oracles import greedy, merge, tiktoken_bytes, utf8
+from tokassay.oracles.bytepolicy import ALPHABET, Scanned, prefixed, scan
+from tokassay.oracles.classes import classes
+from tokassay.oracles.decisions import Decision
+from tokassay.oracles.errors import OracleError, Reject, Unsupported
+from tokassay.oracles.normalize import NORMALIZERS, normalize
+from tokassay.oracles.pretokenize import Pretokenizer
+from tokassay.oracles.special import Segment, Specials
+
+ALGORITHMS = ("bpe-ranks", "bpe-pairs", "greedy-longest")
+
+# Real text repeats its pieces; the memo only saves doing the same work again. Longer pieces are not worth
+# keeping.
+_MEMO_PIECE = 64
+_MEMO_ENTRIES = 1 << 20
+
+
+class Oracle:
+    """One contract over one vocabulary.
+
+    contract  the contract's JSON object (keys as in docs/FORMATS.md)
+    tokens    ordinary tokens, bytes -> id
+    merges    the merge list of `bpe-pairs`; None for the other algorithms
+    specials  special tokens, text or bytes -> id: matched if the contract's `specials` is "on", decoded
+              always
+
+    Raises Unsupported for a contract with a part that is not modelled, OracleError for one that is not whole.
+    """
+
+    def __init__(
+        self,
+        contract: Mapping[str, Any],
+        tokens: Mapping[bytes, int],
+        merges: Sequence[tuple[bytes, bytes]] | None = None,
+        specials: Mapping[str, int] | Mapping[bytes, int] | None = None,
+    ) -> None:
+        self.contract = contract
+        self.tokens = tokens
+        algorithm = self._field("algorithm")
+        if algorithm not in ALGORITHMS:
+            raise Unsupported(f"algorithm {algorithm!r} is not modelled", where="contract: algorithm")
+        if contract.get("byte_fallback"):
+            raise Unsupported("byte_fallback is not modelled", where="contract: byte_fallback")
+        self._normalizer = self._field("normalizer")
+        if self._normalizer not in NORMALIZERS:
+            raise Unsupported(f"normalizer {self._normalizer!r} is not modelled", where="contract: normalizer")
+        patterns = tuple(self._field("pretokenizer"))
+        self._policy = self._field("byte_policy")
+        if self._policy == "raw" and patterns:
+            raise Unsupported("byte policy raw has no characters for a pretokenizer", where="contract: byte_policy")
+        scan(b"", self._policy)
+        self._table = classes(self._field("unicode"))
+        self._pretokenizer = Pretokenizer(patterns, self._table.version)
+        self._prefix_space = bool(contract.get("add_prefix_space"))
+        self._whole_first = bool(contract.get("ignore_merges"))
+        self._longest = greedy.longest_length(tokens)
+        self._rank_of = self._ranks(algorithm, merges)
+        self._specials = self._read_specials(specials or {})
+        self._bytes_of = {identity: token for token, identity in tokens.items()}
+        self._bytes_of.update((identity, token) for token, identity in self._all_specials.items())
+        self._memo: dict[str | bytes, list[int]] = {}
+
+    # ---- what the contract says
+
+    def _field(self, name: str) -> Any:
+        if name not in self.contract:
+            raise OracleError(f"the contract lacks {name!r}", where="contract", remedy="use Contract.to_json()")
+        return self.contract[name]
+
+    def _ranks(self, algorithm: str, merges: Sequence[tuple[bytes, bytes]] | None) -> merge.RankOf | None:
+        if algorithm == "greedy-longest":
+            return None
+        if algorithm == "bpe-ranks":
+            return merge.ranks(self.tokens)
+        if merges is None:
+            raise OracleError("bpe-pairs needs a merge list", where="vocabulary", remedy="give merges or bpe-ranks")
+        return merge.pairs(merges)
+
+    def _read_specials(self, given: Mapping[str, int] | Mapping[bytes, int]) -> Specials | None:
+        texts: dict[bytes, int] = {}
+        for text, identity in given.items():
+            texts[text.encode() if isinstance(text, str) else text] = identity
+        for text, identity in self.contract.get("special_tokens", ()):
+            texts[text.encode()] = identity
+        flags: dict[bytes, tuple[str, ...]] = {}
+        for text, identity, names in self.contract.get("added_tokens", ()):
+            texts[text.encode()] = identity
+            flags[text.encode()] = tuple(names)
+            if "normalized" in names and self._normalizer != "none":
+                raise Unsupported(f"added-token flag normalized of {text!r} under a normalizer is not modelled")
+        self._all_specials = texts
+        mode = self._field("specials")
+        if mode not in ("on", "off"):
+            raise Unsupported(f"special-token policy {mode!r} is not modelled", where="contract: specials")
+        return Specials(texts, flags, self._table) if mode == "on" and texts else None
+
+    # ---- the stages
+
+    def _segments(self, document: bytes) -> Iterator[Segment]:
+        if self._specials is not None:
+            yield from self._specials.segments(document)
+        elif document:
+            yield Segment(0, len(document), None)
+
+    def _scanned(self, document: bytes, segment: Segment) -> tuple[Scanned, bool]:
+        """(the segment as characters and bytes, whether the normalizer changed it)."""
+        whole = len(document) == segment.end - segment.start
+        data = document if whole else document[segment.start : segment.end]
+        scanned = scan(data, self._policy, base=segment.start)
+        changed = False
+        if self._normalizer != "none":
+            if scanned.starts is not None:
+                raise Unsupported("a normalizer over ill-formed bytes is not modelled", where="document")
+            text = normalize(scanned.text, self._normalizer, self._table)
+            changed = text != scanned.text
+            if changed:
+                scanned = replace(scanned, text=text, data=text.encode("utf-8"), origin=None)
+        if self._prefix_space and scanned.text and not scanned.text.startswith(" "):
+            scanned = prefixed(scanned, " ")
+        return scanned, changed
+
+    def _pieces(self, scanned: Scanned) -> Sequence[str | bytes]:
+        """The pieces of a segment: as text where the bytes are its UTF-8, as bytes where they are not."""
+        pieces = self._pretokenizer.pieces(scanned.text)
+        if scanned.starts is None:
+            return pieces
+        cut = []
+        at = 0
+        for piece in pieces:
+            cut.append(scanned.data[scanned.starts[at] : scanned.starts[at + len(piece)]])
+            at += len(piece)
+        return cut
+
+    def _parts(self, piece: bytes, *, whole_first: bool, record: merge.Record | None = None) -> list[bytes]:
+        """The token bytes of one piece."""
+        if whole_first and piece in self.tokens:
+            return [piece]
+        if self._rank_of is None:
+            return greedy.greedy(piece, self.tokens, self._longest)
+        return merge.merge(piece, self._rank_of, record)
+
+    def _ids(self, parts: Sequence[bytes]) -> list[int]:
+        try:
+            return [self.tokens[part] for part in parts]
+        except KeyError as error:
+            raise OracleError(
+                f"{error.args[0].hex()} is not a token",
+                where="vocabulary",
+                remedy="byte-level BPE needs the 256 single-byte tokens and every merge's result",
+            ) from None
+
+    def _piece_ids(self, piece: str | bytes) -> list[int]:
+        known = self._memo.get(piece)
+        if known is None:
+            data = piece.encode("utf-8") if isinstance(piece, str) else piece
+            known = self._ids(self._parts(data, whole_first=self._whole_first))
+            if len(piece) <= _MEMO_PIECE:
+                if len(self._memo) >= _MEMO_ENTRIES:
+                    self._memo.clear()
+                self._memo[piece] = known
+        return known
+
+    def _tiktoken_tail(self, document: bytes) -> list[bytes] | None:
+        """Token bytes if the `tiktoken-bytes` rule for ill-formed documents applies, otherwise None."""
+        if self._policy != "tiktoken-bytes":
+            return None
+        valid = utf8.first_ill_formed(document)
+        if valid is None:
+            return None
+
+        def pieces(prefix: bytes) -> list[list[bytes]]:
+            scanned, _ = self._scanned(prefix, Segment(0, len(prefix), None))
+            return [
+                [self._bytes_of[identity] for identity in self._piece_ids(piece)] for piece in self._pieces(scanned)
+            ]
+
+        return tiktoken_bytes.encode_ill_formed(
+            document, valid, pieces, lambda piece: self._parts(piece, whole_first=True)
+        )
+
+    # ---- the operations
+
+    def encode(self, document: bytes) -> list[int]:
+        """The ids of a document. Raises Reject where the byte policy refuses it."""
+        tail = self._tiktoken_tail(document)
+        if tail is not None:
+            return self._ids(tail)
+        ids: list[int] = []
+        known = self._memo.get
+        for segment in self._segments(document):
+            if segment.token is not None:
+                ids.append(segment.token)
+                continue
+            scanned, _ = self._scanned(document, segment)
+            for piece in self._pieces(scanned):
+                # The look-up stands here, not in a call: nearly every piece of real text is known.
+                ids += known(piece) or self._piece_ids(piece)
+        return ids
+
+    def spans(self, document: bytes) -> list[tuple[int, int]]:
+        """Document bytes (start, end) behind each id of encode(document); Unsupported if a normalizer moved
+        them."""
+        tail = self._tiktoken_tail(document)
+        if tail is not None:
+            return _consecutive(tail)
+        spans: list[tuple[int, int]] = []
+        for segment in self._segments(document):
+            if segment.token is not None:
+                spans.append((segment.start, segment.end))
+                continue
+            scanned, changed = self._scanned(document, segment)
+            if changed:
+                raise Unsupported("spans through a normalizer are not modelled", where="document")
+            at = 0
+            for piece in self._pieces(scanned):
+                for identity in self._piece_ids(piece):
+                    width = len(self._bytes_of[identity])
+                    spans.append(scanned.document_span(at, at + width))
+                    at += width
+        return spans
+
+    def pretokens(self, document: bytes) -> list[tuple[int, int]]:
+        """Document bytes (start, end) of each piece, special tokens included, in order."""
+        return [(each["start"], each["end"]) for each in self._trace(document) if each["stage"] in _PIECES]
+
+    def decode(self, ids: Sequence[int]) -> bytes:
+        """The bytes of the tokens, joined."""
+        try:
+            return b"".join([self._bytes_of[identity] for identity in ids])
+        except KeyError as error:
+            raise OracleError(
+                f"no token has id {error.args[0]}", where="ids", remedy="give ids of this vocabulary"
+            ) from None
+
+    def decisions(self, document: bytes) -> list[Decision]:
+        """What every stage decided, in the pipeline's order (see decisions.py). Raises Reject like encode."""
+        return self._trace(document)
+
+    # ---- the trace
+
+    def _trace(self, document: bytes) -> list[Decision]:
+        found: list[Decision] = []
+        valid = utf8.first_ill_formed(document) if self._policy == "tiktoken-bytes" else None
+        if valid is not None:
+            self._trace_tiktoken(document, valid, found)
+            return found
+        for segment in self._segments(document):
+            if segment.token is not None:
+                place = {"start": segment.start, "end": segment.end}
+                found.append({"stage": "special", "offset": segment.start, "path": "leftmost-longest", **place})
+                found[-1]["id"] = segment.token
+                continue
+            if self._policy != "raw":
+                self._trace_scan(document, segment, found)
+            self._trace_segment(document, segment, found)
+        return found
+
+    def _trace_scan(self, document: bytes, segment: Segment, found: list[Decision]) -> None:
+        at = segment.start
+        data = document[: segment.end]
+        while at < segment.end:
+            width = utf8.sequence_width(data, at)
+            if width:
+                path, value = "well-formed" if width > 1 else "ascii", ord(data[at : at + width].decode("utf-8"))
+                stands_for = value
+            else:
+                width, value, path, stands_for = self._ill_formed(data, at)
+            found.append(
+                {
+                    "stage": "scan",
+                    "offset": at,
+                    "path": path,
+                    "proposed": utf8.proposed_width(data[at]),
+                    "accepted": width,
+                    "value": value,
+                    "class": self._table.label(stands_for),
+                    "next": at + width,
+                }
+            )
+            at += width
+
+    def _ill_formed(self, data: bytes, at: int) -> tuple[int, int, str, int]:
+        """(width, value, path, code point whose class counts) where no well-formed sequence starts."""
+        if self._policy == "byte-alphabet":
+            return 1, data[at], "ill-formed byte-alphabet", ord(ALPHABET[data[at]])
+        if self._policy == "replace":
+            return utf8.maximal_subpart(data, at), data[at], "ill-formed replace", 0xFFFD
+        if self._policy == "replace-each-byte":
+            return 1, data[at], "ill-formed replace-each-byte", 0xFFFD
+        raise Reject(at)
+
+    def _trace_segment(self, document: bytes, segment: Segment, found: list[Decision]) -> None:
+        scanned, changed = self._scanned(document, segment)
+        if changed:
+            raise Unsupported("a trace through a normalizer is not modelled", where="document")
+        starts = scanned.starts
+        if starts is None:
+            starts = [0]
+            for character in scanned.text:
+                starts.append(starts[-1] + len(character.encode("utf-8")))
+        for first, last, rule in self._pretokenizer.ruled_pieces(scanned.text):
+            self._trace_piece(scanned, starts[first], starts[last], rule, self._whole_first, found)
+
+    def _trace_piece(
+        self, scanned: Scanned, start: int, end: int, rule: str, whole_first: bool, found: list[Decision]
+    ) -> None:
+        low, high = scanned.document_span(start, end)
+        piece = scanned.data[start:end]
+        found.append({"stage": "pretokenize", "offset": low, "path": "split", "start": low, "end": high, "rule": rule})
+        parts = self._parts(piece, whole_first=whole_first, record=_merge_recorder(low, found))
+        path = "whole piece" if whole_first and piece in self.tokens else "part"
+        at = start
+        for part, identity in zip(parts, self._ids(parts), strict=True):
+            first, last = scanned.document_span(at, at + len(part))
+            record = {"stage": "lookup", "offset": first, "path": path, "start": first, "end": last, "id": identity}
+            found.append(record)
+            at += len(part)
+
+    def _trace_tiktoken(self, document: bytes, valid: int, found: list[Decision]) -> None:
+        prefix = Segment(0, valid, None)
+        self._trace_scan(document, prefix, found)
+        before = len(found)
+        self._trace_segment(document[:valid], prefix, found)
+        tail = self._tiktoken_tail(document)
+        assert tail is not None
+        kept, _ = tiktoken_bytes.split_tail(self._prefix_parts(found[before:], document))
+        start = sum(map(len, kept))
+        # The tokens of the prefix that were taken off are no longer decisions of this document.
+        found[:] = [
+            each for each in found if each["stage"] not in ("lookup", "merge", "pretokenize") or each["offset"] < start
+        ]
+        self._trace_piece(
+            Scanned("", document[start:], base=start), 0, len(document) - start, "tiktoken-bytes tail", True, found
+        )
+
+    def _prefix_parts(self, records: Sequence[Decision], document: bytes) -> list[list[bytes]]:
+        pieces: list[list[bytes]] = []
+        for each in records:
+            if each["stage"] == "pretokenize":
+                pieces.append([])
+            elif each["stage"] == "lookup":
+                pieces[-1].append(document[each["start"] : each["end"]])
+        return pieces
+
+
+_PIECES = ("special", "pretokenize")
+
+
+def _consecutive(parts: Sequence[bytes]) -> list[tuple[int, int]]:
+    spans = []
+    at = 0
+    for part in parts:
+        spans.append((at, at + len(part)))
+        at += len(part)
+    return spans
+
+
+def _merge_recorder(offset: int, found: list[Decision]) -> Callable[[bytes, bytes, int, int], None]:
+    def record(left: bytes, right: bytes, rank: int, position: int) -> None:
+        place = {"stage": "merge", "offset": offset, "path": "lowest rank, leftmost"}
+        found.append({**place, "left": left.hex(), "right": right.hex(), "rank": rank, "position": position})
+
+    return record

@@ -1,0 +1,95 @@
+"""Vocabulary files, read by the oracle's own parsers (the harness and the engines have theirs; tests
+compare)."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from pathlib import Path
+
+from tokassay.oracles.bytepolicy import ALPHABET
+from tokassay.oracles.errors import OracleError
+
+Tokens = dict[bytes, int]
+Merges = list[tuple[bytes, bytes]]
+
+_BYTE_OF = {character: byte for byte, character in ALPHABET.items()}
+
+
+def read_ranks(path: Path) -> Tokens:
+    """A tiktoken rank file: a line a token, base64 of its bytes, a space, its rank."""
+    tokens: Tokens = {}
+    for number, line in enumerate(path.read_bytes().splitlines(), 1):
+        if not line:
+            continue
+        try:
+            encoded, rank = line.split()
+            token = base64.b64decode(encoded, validate=True)
+            tokens[token] = int(rank)
+        except (ValueError, binascii.Error) as error:
+            raise OracleError(
+                f"not a rank line: {error}", where=f"{path}:{number}", remedy="fetch the file again"
+            ) from None
+    return tokens
+
+
+def read_gpt2(vocab_bpe: Path, encoder_json: Path) -> tuple[Tokens, Merges]:
+    """GPT-2's pair of files: merges a line (after a `#version` line) and ids by token, in the byte
+    alphabet."""
+    ids = _json(encoder_json)
+    lines = vocab_bpe.read_text(encoding="utf-8").split("\n")
+    merges = [_pair(line, f"{vocab_bpe}:{number}") for number, line in enumerate(lines, 1) if _is_pair(line)]
+    return _tokens(ids, encoder_json), merges
+
+
+def read_tokenizer_json(path: Path) -> tuple[Tokens, Merges]:
+    """The `model` of a byte-level BPE tokenizer.json: its vocab and its merges, in either spelling of a
+    pair."""
+    model = _json(path).get("model")
+    if not isinstance(model, dict) or "merges" not in model:
+        raise OracleError("no BPE model", where=f"{path}: model", remedy="give a byte-level BPE tokenizer.json")
+    merges = []
+    for number, pair in enumerate(model["merges"]):
+        line = pair if isinstance(pair, str) else " ".join(pair)
+        merges.append(_pair(line, f"{path}: model.merges[{number}]"))
+    return _tokens(model["vocab"], path), merges
+
+
+def _json(path: Path) -> dict[str, object]:
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise OracleError(f"not JSON: {error}", where=str(path), remedy="fetch the file again") from None
+    if not isinstance(value, dict):
+        raise OracleError("not a JSON object", where=str(path), remedy="give the file that holds the vocabulary")
+    return value
+
+
+def _is_pair(line: str) -> bool:
+    return bool(line) and not line.startswith("#version")
+
+
+def _pair(line: str, where: str) -> tuple[bytes, bytes]:
+    # One space, never split(): a part may itself be a character that str.split takes for white space.
+    left, space, right = line.partition(" ")
+    if not left or not space or not right or " " in right:
+        raise OracleError(f"not a merge: {line!r}", where=where, remedy="a merge is two tokens with one space between")
+    return _raw(left, where), _raw(right, where)
+
+
+def _raw(token: str, where: str) -> bytes:
+    try:
+        return bytes(_BYTE_OF[character] for character in token)
+    except KeyError as error:
+        raise OracleError(
+            f"{error.args[0]!r} is not of the byte alphabet", where=where, remedy="use a byte-level vocabulary"
+        ) from None
+
+
+def _tokens(ids: object, path: Path) -> Tokens:
+    """Tokens in the byte alphabet; a token with another character is a special one and is left out."""
+    if not isinstance(ids, dict):
+        raise OracleError("no map of tokens to ids", where=str(path), remedy="give the file that holds the vocabulary")
+    ordinary = {token: identity for token, identity in ids.items() if all(c in _BYTE_OF for c in token)}
+    return {_raw(token, str(path)): int(identity) for token, identity in ordinary.items()}
