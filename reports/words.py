@@ -1,0 +1,80 @@
+"""The words a report uses: verdicts, domains, operations, exit codes, in the order they are shown."""
+
+from __future__ import annotations
+
+VERDICTS = (
+    "match",
+    "declared",
+    "reject",
+    "unsupported",
+    "differ",
+    "flaky",
+    "error",
+    "crash",
+    "timeout",
+    "oom",
+)
+# The ids were held to a contract and found right. A reject is honest but proves no id.
+VERIFIED = ("match", "declared")
+FAILING = ("differ", "flaky", "error", "crash", "timeout", "oom")
+DOMAINS = ("neutral", "unicode", "bytes")
+OPERATIONS = ("encode", "encode_batch", "decode", "offsets")
+VARIANTS = ("unicode", "byte_policy")
+EXIT_CODES = {
+    0: "all agreed",
+    1: "a mismatch",
+    2: "wrong use",
+    3: "a speed regression",
+    4: "nothing was verified",
+    5: "infrastructure failed",
+}
+MEANING = {
+    "match": "the engine's output is the contract's",
+    "declared": "it differs from the audit's contract, and equals the oracle under the variants the engine declares",
+    "reject": "the engine refuses the document, as it declares it will",
+    "unsupported": "the engine does not offer this operation or option",
+    "differ": "the output is wrong under the engine's own contract",
+    "flaky": "asked again, the engine gave another answer",
+    "error": "an exception that is not a declared reject",
+    "crash": "the engine's process died",
+    "timeout": "no answer within the time limit",
+    "oom": "past the memory limit",
+}
+NOUNS = {
+    "differ": ("difference", "differences"),
+    "flaky": ("flaky answer", "flaky answers"),
+    "error": ("error", "errors"),
+    "crash": ("crash", "crashes"),
+    "timeout": ("timeout", "timeouts"),
+    "oom": ("memory overrun", "memory overruns"),
+}
+
+
+def exit_meaning(code: int | None) -> str:
+    """What an exit code means, in words; None is a run that did not finish."""
+    return "not finished" if code is None else EXIT_CODES.get(code, f"unknown exit code {code}")
+
+
+def number(value: int) -> str:
+    """A count with thousands separated."""
+    return f"{value:,}"
+
+
+def counted(value: int, one: str, many: str | None = None) -> str:
+    """A count and its noun: `1 engine`, `2 engines`."""
+    return f"{value:,} {one if value == 1 else many or one + 's'}"
+
+
+def listed(words: list[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1] if words else ""
+
+
+def tally(verdicts: dict[str, int]) -> str:
+    """`12 match, 3 declared`, in the order of VERDICTS, zeros left out; `none` when all are zero."""
+    return ", ".join(f"{verdicts[v]:,} {v}" for v in VERDICTS if verdicts.get(v)) or "none"
+
+
+def failures(verdicts: dict[str, int]) -> str:
+    """`2 differences, 1 crash`: the failing verdicts alone, as nouns."""
+    return ", ".join(counted(verdicts[v], *NOUNS[v]) for v in FAILING if verdicts.get(v))
