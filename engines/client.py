@@ -19,8 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-import psutil
-
+import psutil  # type: ignore[import-untyped]
 from tokassay.engines import frames
 from tokassay.engines.roster import EngineSpec
 
@@ -307,9 +306,7 @@ class Host:
     ) -> Measured:
         """Time `op` over a block: a list of documents, or the body that frames.pack_documents made of one."""
         start = time.perf_counter_ns()
-        head, _ = self._request(
-            "measure", _packed(documents), op=op, repeat=repeat, threads=threads or self.threads
-        )
+        head, _ = self._request("measure", _packed(documents), op=op, repeat=repeat, threads=threads or self.threads)
         took = time.perf_counter_ns() - start
         try:
             return Measured(
@@ -335,9 +332,7 @@ class Host:
         """The output of the last timed call itself."""
         return self._output("kept").output
 
-    def encode(
-        self, documents: Sequence[bytes] | bytes, op: str = "encode", *, threads: int | None = None
-    ) -> Answer:
+    def encode(self, documents: Sequence[bytes] | bytes, op: str = "encode", *, threads: int | None = None) -> Answer:
         """Ask `op` afresh, untimed."""
         return self._output("encode", _packed(documents), op=op, threads=threads or self.threads)
 
@@ -357,9 +352,7 @@ class Host:
     def _output(self, verb: str, body: bytes = b"", **head: Any) -> Answer:
         reply, data = self._request(verb, body, **head)
         try:
-            return Answer(
-                frames.unpack(reply.get("kind", ""), data), _errors(reply), reply.get("error_count", 0)
-            )
+            return Answer(frames.unpack(reply.get("kind", ""), data), _errors(reply), reply.get("error_count", 0))
         except (frames.FrameError, TypeError, ValueError) as error:
             raise self._garbage(str(error)) from error
 
@@ -432,9 +425,7 @@ class Host:
                             raise self._garbage(str(error)) from error
                         if head is not None and len(data) >= needed:
                             if len(data) > needed or pending:
-                                raise self._garbage(
-                                    f"bytes beyond the reply: {bytes(data[needed : needed + 60])!r}"
-                                )
+                                raise self._garbage(f"bytes beyond the reply: {bytes(data[needed : needed + 60])!r}")
                             return head, memoryview(data)[begin:]
 
     def _write(self, pending: list[memoryview]) -> bool:
@@ -472,9 +463,7 @@ class Host:
             return
         if resident > self.memory_mb << 20:
             self.kill()
-            raise HostMemory(
-                f"{resident >> 20} MiB resident, limit {self.memory_mb} MiB", stderr=self.stderr_tail
-            )
+            raise HostMemory(f"{resident >> 20} MiB resident, limit {self.memory_mb} MiB", stderr=self.stderr_tail)
 
     def _garbage(self, message: str) -> HostGarbage:
         self.kill()

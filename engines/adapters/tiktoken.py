@@ -21,9 +21,7 @@ class Adapter:
     def version(self) -> str:
         return str(tiktoken.__version__)
 
-    def load(
-        self, contract: dict[str, Any], files: dict[str, str], threads: int, options: dict[str, Any]
-    ) -> None:
+    def load(self, contract: dict[str, Any], files: dict[str, str], threads: int, options: dict[str, Any]) -> None:
         if contract["algorithm"] != "bpe-ranks" or "tiktoken" not in files:
             raise Unsupported("tiktoken merges by ranks only")
         if contract["normalizer"] != "none" or contract["add_prefix_space"] or contract["byte_fallback"]:

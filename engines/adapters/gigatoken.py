@@ -1,0 +1,52 @@
+"""gigatoken: a tokenizer.json, documents as bytes; ids as the numpy or awkward buffers it makes itself."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import gigatoken  # type: ignore[import-not-found]
+import numpy as np
+
+if TYPE_CHECKING:
+    from tokassay.engines.host import Unsupported
+
+
+class Adapter:
+    """Loads tokenizer.json only: its loader of rank files takes the pattern from the file's name."""
+
+    name = "gigatoken"
+    operations = ("encode", "encode_batch", "decode")
+    rejects = ()
+
+    def version(self) -> str:
+        return version("gigatoken")
+
+    def load(self, contract: dict[str, Any], files: dict[str, str], threads: int, options: dict[str, Any]) -> None:
+        path = files.get("tokenizer.json")
+        if path is None and files.get("source", "").endswith(".json"):
+            path = files["source"]  # an opaque contract: the file as the user gave it
+        if path is None:
+            raise Unsupported("gigatoken needs a tokenizer.json, and none can be derived from this vocabulary")
+        self.pool = threads
+        try:
+            self.tokenizer = gigatoken.Tokenizer(path)
+        except (ValueError, NotImplementedError) as error:
+            raise Unsupported(f"gigatoken does not load this tokenizer.json: {error}") from error
+
+    def prepare(self, document: bytes) -> bytes:
+        return document
+
+    def encode(self, item: bytes) -> Any:
+        return self.tokenizer.encode(item)
+
+    def encode_batch(self, items: list[bytes], threads: int) -> tuple[Any, Any]:
+        # Its pool is fixed when the process starts (RAYON_NUM_THREADS); parallel=False keeps to the calling thread.
+        if threads not in (1, self.pool):
+            raise Unsupported(f"gigatoken was started with {self.pool} threads and cannot use {threads}")
+        layout = self.tokenizer.encode_batch(items, parallel=threads > 1).layout
+        offsets = layout.offsets.data
+        return layout.content.data[offsets[0] : offsets[-1]], np.diff(offsets).astype(np.uint32)
+
+    def decode(self, ids: Any) -> bytes:
+        return bytes(self.tokenizer.decode(ids))

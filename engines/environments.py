@@ -1,0 +1,203 @@
+"""Environments of engines that do not live in the project's own: a virtual environment an engine-version.
+
+Made with uv, or with venv and pip where uv is missing or finds nothing (pip's own configuration then holds). Keyed by
+the digest of the lock, so that another pin is another environment. A receipt written last makes one valid: what an
+interruption leaves behind is completed by the next try, never used.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tokassay.engines.roster import EngineSpec
+
+RECEIPT = "tokassay.json"
+Run = Callable[[Sequence[str]], "subprocess.CompletedProcess[str]"]
+
+
+class EnvironmentFault(RuntimeError):
+    """An environment that is missing or cannot be made: `where` names the engine, `remedy` what to do."""
+
+    def __init__(self, message: str, *, where: str, remedy: str, exit_code: int = 2) -> None:
+        super().__init__(message)
+        self.where = where
+        self.remedy = remedy
+        self.exit_code = exit_code
+
+
+@dataclass(frozen=True)
+class Environment:
+    """One engine's environment; `lock` is None for the project's own."""
+
+    engine: str
+    path: Path
+    interpreter: Path
+    lock: Path | None
+    complete: bool
+
+
+def cache_root() -> Path:
+    """Where environments and locks are kept: TOKASSAY_CACHE, or this user's cache directory."""
+    if named := os.environ.get("TOKASSAY_CACHE"):
+        return Path(named)
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("tokassay"))
+
+
+def with_version(spec: EngineSpec, version: str) -> EngineSpec:
+    """The same engine at another version. Its lock is made when it is installed, and kept in the cache."""
+    if version == spec.pinned:
+        return spec
+    package = spec.requirement.partition("==")[0].strip()
+    return replace(spec, requirement=f"{package}=={version}", environment="own", lock=None)
+
+
+def lock_path(spec: EngineSpec) -> Path:
+    """The lock of an engine in its own environment: the roster's, or the one made at installation."""
+    if spec.lock is not None:
+        return spec.lock
+    key = hashlib.sha256(spec.requirement.encode()).hexdigest()[:16]
+    return cache_root() / "locks" / f"{spec.name}-{key}.txt"
+
+
+def environment_of(spec: EngineSpec) -> Environment:
+    """Where the engine's environment is, or would be."""
+    if spec.environment == "project":
+        return Environment(spec.name, Path(sys.prefix), Path(sys.executable), None, True)
+    lock = lock_path(spec)
+    # The interpreter is part of the key: a cache may be shared by several Pythons.
+    text = lock.read_bytes() if lock.is_file() else b""
+    key = hashlib.sha256(text + str(sys.implementation.cache_tag).encode()).hexdigest()[:16]
+    path = cache_root() / "environments" / f"{spec.name}-{key}"
+    python = path / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    return Environment(spec.name, path, python, lock, bool(text) and (path / RECEIPT).is_file())
+
+
+def installed(spec: EngineSpec) -> bool:
+    """Whether the engine can be started without installing anything."""
+    return environment_of(spec).complete
+
+
+def interpreter(spec: EngineSpec) -> Path:
+    """The interpreter of the engine's environment; raises EnvironmentFault where it is not installed."""
+    environment = environment_of(spec)
+    if not environment.complete:
+        raise EnvironmentFault(
+            f"{spec.name} is not installed", where=spec.source, remedy=f"run: tokassay engines install {spec.name}"
+        )
+    return environment.interpreter
+
+
+def run_quietly(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """Run a command and keep what it prints."""
+    return subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+
+
+def find_uv() -> str | None:
+    """The uv program, or None."""
+    try:
+        import uv
+
+        return str(uv.find_uv_bin())
+    except (ImportError, FileNotFoundError):
+        return None
+
+
+def install(spec: EngineSpec, *, run: Run = run_quietly, uv: str | None = None) -> Environment:
+    """Make the engine's environment, or complete it; at once where it is there. Raises EnvironmentFault."""
+    environment = environment_of(spec)
+    if environment.complete:
+        return environment
+    uv = uv or find_uv()
+    lock = lock_path(spec)
+    if not lock.is_file():
+        if spec.lock is not None:
+            raise EnvironmentFault(
+                f"no lock at {lock}", where=spec.source, remedy="restore it, or remove the line `lock` from the roster"
+            )
+        _make_lock(spec, lock, run, uv)
+    environment = environment_of(spec)
+    with _alone(environment.path):
+        if not environment_of(spec).complete:
+            _fill(spec, environment, lock, run, uv)
+            receipt = {"engine": spec.name, "requirement": spec.requirement, "python": sys.version.split()[0]}
+            _write(environment.path / RECEIPT, json.dumps(receipt, indent=1) + "\n")
+    return environment_of(spec)
+
+
+def _make_lock(spec: EngineSpec, lock: Path, run: Run, uv: str | None) -> None:
+    if uv is None:
+        raise EnvironmentFault(
+            f"uv is needed to pin {spec.requirement}", where=spec.source, remedy="run: pip install uv"
+        )
+    wanted = lock.with_suffix(".in")
+    _write(wanted, spec.requirement + "\n")
+    made = run([uv, "pip", "compile", "--generate-hashes", "--no-header", "--python", sys.executable, str(wanted)])
+    if made.returncode != 0 or not made.stdout.strip():
+        raise EnvironmentFault(
+            f"cannot pin {spec.requirement}: {_last(made.stderr)}",
+            where=spec.source,
+            remedy="check that this version exists for this Python, and that a package index is reached",
+        )
+    _write(lock, made.stdout)
+
+
+def _fill(spec: EngineSpec, environment: Environment, lock: Path, run: Run, uv: str | None) -> None:
+    path, python = str(environment.path), str(environment.interpreter)
+    ways: list[list[list[str]]] = []
+    if uv is not None:
+        ways.append(
+            [
+                [uv, "venv", "--allow-existing", "--python", sys.executable, path],
+                [uv, "pip", "install", "--python", python, "--require-hashes", "-r", str(lock)],
+            ]
+        )
+    pip = [python, "-m", "pip", "install", "--require-hashes", "--no-deps", "-r", str(lock)]
+    ways.append([[sys.executable, "-m", "venv", path], pip])
+    reasons = []
+    for way in ways:
+        for command in way:
+            done = run(command)
+            if done.returncode != 0:
+                reasons.append(f"{Path(command[0]).name} {command[1]}: {_last(done.stderr)}")
+                break
+        else:
+            return
+    raise EnvironmentFault(
+        f"cannot install {spec.requirement}: {'; '.join(reasons)}",
+        where=spec.source,
+        remedy="check that a package index is reached (pip's configuration is honoured), then run it again",
+    )
+
+
+def _last(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1][:300] if lines else "no reason given"
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    part.write_text(text, encoding="utf-8")
+    os.replace(part, path)
+
+
+@contextlib.contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Keep a second installer of the same environment waiting, where the platform has file locks."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path.with_suffix(".lock"), "w", encoding="utf-8") as handle:
+        with contextlib.suppress(ImportError):
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
