@@ -1,14 +1,15 @@
 """Contracts: what fixes the right ids of a document.
 
-A contract has a *core* (algorithm, vocabulary, normalizer, pretokenizer, special-token policy, added-token flags and options) and
-*variants* (Unicode version, byte policy). Engines of one core are compared with each other on neutral documents; elsewhere
-each is held to the oracle under its own declared variants. The identity of either is a digest of canonical JSON.
+A contract has a *core* (algorithm, vocabulary, normalizer, pretokenizer, special-token policy, added-token
+flags and options) and *variants* (Unicode version, byte policy). Engines of one core are compared with each
+other on neutral documents; elsewhere each is held to the oracle under its own declared variants. The identity
+of either is a digest of canonical JSON.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from hashlib import sha256
@@ -34,10 +35,11 @@ AddedToken = tuple[str, int, tuple[str, ...]]
 class Contract:
     """What fixes the right ids: a core and two variants.
 
-    `vocabulary` is the SHA-256 (64 hex digits) of `Vocabulary.canonical()`, or of the file where `algorithm` is "opaque".
-    `pretokenizer` holds published regular expressions applied in order, each keeping matches and gaps as pieces.
-    `specials` "off" makes the text of every special and added token ordinary text; "on" matches `special_tokens` and
-    `added_tokens` leftmost, then longest, before the pretokenizer. `post_processor` is named and never applied.
+    `vocabulary` is the SHA-256 (64 hex digits) of `Vocabulary.canonical()`, or of the file where `algorithm`
+    is "opaque". `pretokenizer` holds published regular expressions applied in order, each keeping matches and
+    gaps as pieces. `specials` "off" makes the text of every special and added token ordinary text; "on"
+    matches `special_tokens` and `added_tokens` leftmost, then longest, before the pretokenizer.
+    `post_processor` is named and never applied.
     """
 
     algorithm: str
@@ -77,11 +79,17 @@ class Contract:
         """16 hex digits over the core alone."""
         return sha256(canonical_json(self.core())).hexdigest()[:DIGEST_HEX]
 
-    def with_variants(self, *, unicode: str | None = None, byte_policy: str | None = None,
-                      specials: str | None = None) -> Contract:
-        """The same contract under another Unicode version, byte policy or special-token policy (None keeps)."""
-        changed = replace(self, unicode=unicode or self.unicode, byte_policy=byte_policy or self.byte_policy,
-                          specials=specials or self.specials)
+    def with_variants(
+        self, *, unicode: str | None = None, byte_policy: str | None = None, specials: str | None = None
+    ) -> Contract:
+        """The same contract under another Unicode version, byte policy or special-token policy (None
+        keeps)."""
+        changed = replace(
+            self,
+            unicode=unicode or self.unicode,
+            byte_policy=byte_policy or self.byte_policy,
+            specials=specials or self.specials,
+        )
         _check(changed)
         return changed
 
@@ -94,8 +102,11 @@ class Contract:
         if unknown or missing:
             what = f"unknown field {unknown[0]!r}" if unknown else f"no field {missing[0]!r}"
             raise InputError(what, where=where, remedy=f"a contract has the fields {', '.join(sorted(known))}")
+        shaped: dict[str, Any] = dict(value)
         try:
-            contract = cls(**{name: _TUPLES[name](item) if name in _TUPLES else item for name, item in value.items()})
+            for name in _TUPLES.keys() & shaped.keys():
+                shaped[name] = _TUPLES[name](shaped[name])
+            contract = cls(**shaped)
         except (TypeError, ValueError, IndexError) as error:
             raise InputError(f"ill-formed contract: {error}", where=where, remedy="see docs/FORMATS.md") from None
         _check(contract, where)
@@ -104,7 +115,9 @@ class Contract:
 
 def _check(contract: Contract, where: str = "contract") -> None:
     allowed: list[tuple[str, Sequence[str]]] = [
-        ("algorithm", ALGORITHMS), ("normalizer", NORMALIZERS), ("specials", SPECIAL_POLICIES),
+        ("algorithm", ALGORITHMS),
+        ("normalizer", NORMALIZERS),
+        ("specials", SPECIAL_POLICIES),
         ("unicode", UNICODE_VERSIONS),
     ]
     for name, values in allowed:
@@ -120,7 +133,7 @@ def canonical_json(value: object) -> bytes:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode("ascii")
 
 
-_TUPLES = {
+_TUPLES: dict[str, Callable[[Any], Any]] = {
     "pretokenizer": lambda items: tuple(str(item) for item in items),
     "special_tokens": lambda items: tuple((str(text), int(number)) for text, number in items),
     "added_tokens": lambda items: tuple((str(t), int(n), tuple(str(f) for f in flags)) for t, n, flags in items),

@@ -1,7 +1,8 @@
 """Vocabularies: token bytes, ids, merges, special tokens, and the canonical form that identifies them.
 
-The identity of a vocabulary is the SHA-256 of its canonical form, never its file or its name. A merge list that is provably the
-ranks' own is left out of that form, so that one vocabulary in three file formats has one digest.
+The identity of a vocabulary is the SHA-256 of its canonical form, never its file or its name. A merge list
+that is provably the ranks' own is left out of that form, so that one vocabulary in three file formats has one
+digest.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
+from itertools import pairwise
 from typing import TypeVar
 
 Pair = tuple[bytes, bytes]
@@ -20,14 +22,16 @@ _NEVER = MAX_ID + 1
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Ordinary tokens (bytes -> id), an ordered merge list (None where ids are the ranks), and special tokens (text -> id)."""
+    """Ordinary tokens (bytes -> id), an ordered merge list (None where ids are the ranks), and special tokens
+    (text -> id)."""
 
     tokens: Mapping[bytes, int]
     merges: tuple[Pair, ...] | None
     specials: Mapping[str, int]
 
     def canonical(self) -> bytes:
-        """Lines `T <id> <hex>` by id, then `M <hex> <hex>` in merge order where there are merges, then `S <id> <hex>` by id."""
+        """Lines `T <id> <hex>` by id, then `M <hex> <hex>` in merge order where there are merges, then `S
+        <id> <hex>` by id."""
         lines = [f"T {number} {token.hex()}\n" for number, token in _by_id(self.tokens)]
         lines += [f"M {left.hex()} {right.hex()}\n" for left, right in self.merges or ()]
         lines += [f"S {number} {text.encode('utf-8').hex()}\n" for number, text in _by_id(self.specials)]
@@ -40,22 +44,24 @@ class Vocabulary:
 
     def ids(self) -> dict[int, bytes]:
         """id -> bytes, special tokens included (as their UTF-8)."""
-        table = {number: text.encode("utf-8") for text, number in self.specials.items()}
+        table: dict[int, bytes] = {}
+        for text, number in self.specials.items():
+            table.setdefault(number, text.encode("utf-8"))
         table.update((number, token) for token, number in self.tokens.items())
         return table
 
 
 def _by_id(table: Mapping[_Key, int]) -> list[tuple[int, _Key]]:
-    return sorted(((number, key) for key, number in table.items()), key=lambda row: row[0])
+    return sorted((number, key) for key, number in table.items())
 
 
 @dataclass(frozen=True)
 class Derivation:
     """What the ranks alone say about merging.
 
-    `pairs`: for each token of two bytes or more that merging by lower ranks leaves in exactly two parts, those parts, by id.
-    `exceptions`: the tokens that it leaves in more parts. `unreachable`: the exceptions that merging by *all* ranks does not
-    form either, so that only a whole-piece look-up gives them.
+    `pairs`: for each token of two bytes or more that merging by lower ranks leaves in exactly two parts,
+    those parts, by id. `exceptions`: the tokens that it leaves in more parts. `unreachable`: the exceptions
+    that merging by *all* ranks does not form either, so that only a whole-piece look-up gives them.
     """
 
     pairs: tuple[Pair, ...]
@@ -66,11 +72,12 @@ class Derivation:
     def proved(self) -> bool:
         """True where merging by ranks and merging by `pairs` in order give the same ids on every input.
 
-        Proof. Let T be merged from (a, b) in some text, and say every token has two derived parts. No merge has crossed T's
-        borders. Inside them, were a merge ranked above T made first, then at that moment all lower ranks were used up there, so
-        the parts were T's derived two and T itself, ranked lower, was available: a contradiction. So only lower ranks were
-        merged inside, until none was left, which is how the derived parts are made: (a, b) are those. Hence ranks only ever
-        merge derived pairs, in rank order, leftmost first, which is what the pairs do.
+        Proof. Let T be merged from (a, b) in some text, and say every token has two derived parts. No merge
+        has crossed T's borders. Inside them, were a merge ranked above T made first, then at that moment all
+        lower ranks were used up there, so the parts were T's derived two and T itself, ranked lower, was
+        available: a contradiction. So only lower ranks were merged inside, until none was left, which is how
+        the derived parts are made: (a, b) are those. Hence ranks only ever merge derived pairs, in rank
+        order, leftmost first, which is what the pairs do.
         """
         return not self.exceptions
 
@@ -78,8 +85,9 @@ class Derivation:
 def derive_pairs(tokens: Mapping[bytes, int]) -> Derivation:
     """Recover each token's two parts from ranks by merging its bytes with lower ranks only.
 
-    Near-linear in the total length of the tokens. The empty token (Whisper's file has one) is never part of a piece and is passed
-    over. Other ways to recover pairs (the split of smallest largest rank, say) are wrong for thousands of GPT-2's merges.
+    Near-linear in the total length of the tokens. The empty token (Whisper's file has one) is never part of a
+    piece and is passed over. Other ways to recover pairs (the split of smallest largest rank, say) are wrong
+    for thousands of GPT-2's merges.
     """
     rank = tokens.get
     pairs: list[Pair] = []
@@ -99,7 +107,8 @@ def derive_pairs(tokens: Mapping[bytes, int]) -> Derivation:
 
 
 def _merge(token: bytes, rank: Callable[[bytes, int], int], limit: int) -> list[int]:
-    """The cuts (offsets, 0 and the length included) left in `token` by merging the lowest rank below `limit`, leftmost first."""
+    """The cuts (offsets, 0 and the length included) left in `token` by merging the lowest rank below `limit`,
+    leftmost first."""
     cuts = list(range(len(token) + 1))
     ranks = [rank(token[i : i + 2], _NEVER) for i in range(len(token) - 1)]
     while ranks:
@@ -126,7 +135,7 @@ def unreachable_by_pairs(tokens: Iterable[bytes], merges: Iterable[Pair]) -> tup
 def _forms(token: bytes, order: Mapping[Pair, int]) -> bool:
     parts = [token[i : i + 1] for i in range(len(token))]
     while len(parts) > 1:
-        numbers = [order.get(pair, _NEVER) for pair in zip(parts, parts[1:], strict=False)]
+        numbers = [order.get(pair, _NEVER) for pair in pairwise(parts)]
         lowest = min(numbers)
         if lowest == _NEVER:
             return False
@@ -145,8 +154,11 @@ class Settled:
     derivation: Derivation | None
 
 
-def settle_ranks(tokens: Mapping[bytes, int], specials: Mapping[str, int], *, unreachable: int | None = None) -> Settled:
-    """A rank vocabulary. Ranks mean whole-piece look-up first (as tiktoken does), which is normalized away where no token needs it.
+def settle_ranks(
+    tokens: Mapping[bytes, int], specials: Mapping[str, int], *, unreachable: int | None = None
+) -> Settled:
+    """A rank vocabulary. Ranks mean whole-piece look-up first (as tiktoken does), which is normalized away
+    where no token needs it.
 
     `unreachable` is a known count (verified by `tokassay vocab verify`) that saves the derivation.
     """
@@ -155,15 +167,16 @@ def settle_ranks(tokens: Mapping[bytes, int], specials: Mapping[str, int], *, un
     return Settled(Vocabulary(tokens, None, specials), "bpe-ranks", needed, derivation)
 
 
-def settle_pairs(tokens: Mapping[bytes, int], merges: tuple[Pair, ...], specials: Mapping[str, int], *,
-                 ignore_merges: bool) -> Settled:
+def settle_pairs(
+    tokens: Mapping[bytes, int], merges: tuple[Pair, ...], specials: Mapping[str, int], *, ignore_merges: bool
+) -> Settled:
     """A merge-list vocabulary; the list is dropped where it is provably the ranks' own.
 
-    That is: no exception in the derivation, and the derived pairs by id are the list. `ignore_merges` is normalized away where
-    every token re-forms by merging.
+    That is: no exception in the derivation, and the derived pairs by id are the list. `ignore_merges` is
+    normalized away where every token re-forms by merging.
     """
     numbers = [tokens[left + right] for left, right in merges]
-    if all(a < b for a, b in zip(numbers, numbers[1:], strict=False)):
+    if all(a < b for a, b in pairwise(numbers)):
         derivation = derive_pairs(tokens)
         if derivation.proved and derivation.pairs == merges:
             return Settled(Vocabulary(tokens, None, specials), "bpe-ranks", False, derivation)

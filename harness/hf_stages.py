@@ -1,0 +1,85 @@
+"""The stages of a tokenizer.json before the model: normalizer and pre_tokenizer as contract fields, or reasons
+why not."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+# The regular expression that ByteLevel applies itself (`use_regex`): GPT-2's, as published.
+GPT2_PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+
+
+def _flatten(stage: Any, inner: str, path: str) -> list[tuple[str, dict[str, Any]]]:
+    """The stages of a Sequence in order, each with its JSON path; [] for none."""
+    if stage is None:
+        return []
+    if not isinstance(stage, dict):
+        return [(path, {"type": f"{type(stage).__name__} in place of an object"})]
+    if stage.get("type") != "Sequence":
+        return [(path, stage)]
+    return [
+        row
+        for number, item in enumerate(stage.get(inner) or [])
+        for row in _flatten(item, inner, f"{path}.{inner}[{number}]")
+    ]
+
+
+def normalizer(stage: Any) -> tuple[str, list[str]]:
+    """The contract's normalizer, and reasons why it is not modelled."""
+    stages = _flatten(stage, "normalizers", "normalizer")
+    if not stages:
+        return "none", []
+    if all(row.get("type") == "NFC" for _, row in stages):
+        return "nfc", []
+    return "none", [f"{path}: {row.get('type')}" for path, row in stages if row.get("type") != "NFC"]
+
+
+def pretokenizer(stage: Any) -> tuple[tuple[str, ...], bool, list[str]]:
+    """The regular expressions in order, whether a space is put before the text, and reasons why it is not
+    modelled."""
+    stages = _flatten(stage, "pretokenizers", "pre_tokenizer")
+    if not stages or stages[-1][1].get("type") != "ByteLevel":
+        return (), False, ["pre_tokenizer: does not end in ByteLevel"]
+    patterns: list[str] = []
+    reasons: list[str] = []
+    for path, row in stages[:-1]:
+        pattern, reason = _split(row)
+        if reason:
+            reasons.append(f"{path}: {reason}")
+        else:
+            patterns.append(pattern)
+    last = stages[-1][1]
+    prefix = bool(last.get("add_prefix_space", True))
+    if last.get("use_regex", True):
+        patterns.append(GPT2_PATTERN)
+    if prefix and len(stages) > 1:
+        # There the space goes before every piece of the earlier splits, not once before the text.
+        reasons.append(f"{stages[-1][0]}.add_prefix_space: after other splits")
+    return tuple(patterns), prefix, reasons
+
+
+def _split(row: dict[str, Any]) -> tuple[str, str]:
+    """(pattern, "") or ("", reason)."""
+    kind = row.get("type")
+    if kind == "Digits":
+        return (r"\p{N}" if row.get("individual_digits") else r"\p{N}+"), ""
+    if kind != "Split":
+        return "", f"{kind} is not modelled"
+    if row.get("behavior") != "Isolated":
+        return "", f"Split with behavior {row.get('behavior')} is not modelled"
+    if row.get("invert") and row.get("behavior") != "Isolated":
+        return "", "Split with invert is not modelled"
+    pattern = row.get("pattern")
+    if isinstance(pattern, dict) and isinstance(pattern.get("Regex"), str):
+        return pattern["Regex"], ""
+    if isinstance(pattern, dict) and isinstance(pattern.get("String"), str):
+        return re.escape(pattern["String"]), ""
+    return "", "Split without a pattern"
+
+
+def post_processor(stage: Any) -> str:
+    """Its name. ByteLevel only moves offsets, so it is none."""
+    names = [str(row.get("type")) for _, row in _flatten(stage, "processors", "post_processor")]
+    names = [name for name in names if name != "ByteLevel"]
+    return "+".join(names) or "none"

@@ -1,0 +1,227 @@
+"""From a name or a path to a vocabulary and its contract."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+
+from tokassay.corpora import fetch
+from tokassay.harness import known, vocab_gpt2, vocab_hf, vocab_tekken, vocab_tiktoken
+from tokassay.harness.contract import Contract
+from tokassay.harness.errors import InputError
+from tokassay.harness.known import Encoding
+from tokassay.harness.parsed import Parsed
+from tokassay.harness.vocabulary import Derivation, Vocabulary
+
+FORMATS = ("tiktoken", "vocab.bpe", "tokenizer.json", "tekken", "sentencepiece")
+MAX_FILE = 1 << 30
+_SENTENCEPIECE_SUFFIXES = (".model", ".spm", ".vocab")
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A vocabulary, the contract it stands for (default variants, specials off), and where both came from.
+
+    `unmodelled` holds the reasons for an opaque contract; `notes` what else a reader should know;
+    `derivation` is what the ranks alone say about merging, where loading had to find out.
+    """
+
+    name: str
+    contract: Contract
+    vocabulary: Vocabulary
+    source_path: Path
+    notes: list[str]
+    unmodelled: list[str] = field(default_factory=list)
+    format: str = ""
+    file_sha256: str = ""
+    derivation: Derivation | None = None
+
+
+def load_vocabulary(
+    name_or_path: str | Path, *, pattern: str | None = None, specials: Mapping[str, int] | None = None
+) -> Loaded:
+    """Load a known encoding by name or alias, or a file by path.
+
+    Known names bring their pattern and special tokens; `pattern` and `specials` replace them. A rank file (or
+    GPT-2's pair of files) given by path needs `pattern`: a pattern's name or a regular expression. Raises
+    InputError with place and remedy.
+    """
+    encoding = known.find(str(name_or_path))
+    if encoding is not None:
+        return _load_known(encoding, pattern, specials)
+    path = Path(name_or_path)
+    if not path.exists() or path.is_dir():
+        path = _inside(path, str(name_or_path))
+    return _load_file(path.name, path, None, pattern, specials)
+
+
+def _inside(path: Path, given: str) -> Path:
+    if path.is_dir():
+        for name in ("tokenizer.json", "vocab.bpe", "merges.txt", "tekken.json"):
+            if (path / name).is_file():
+                return path / name
+        raise InputError("the folder holds no vocabulary file", where=given, remedy="give the file itself")
+    names = ", ".join(e.name for e in known.encodings())
+    raise InputError(
+        f"no encoding and no file is called {given!r}",
+        where="--vocab",
+        remedy=f"give a path or one of {names}; see `tokassay vocab list`",
+    )
+
+
+def known_path(encoding: Encoding) -> Path | None:
+    """The encoding's file where it is embedded or already fetched, else None."""
+    if encoding.file is not None:
+        return known.vocabulary_folder() / encoding.file
+    return fetch.cached_file(fetch.find_entry(encoding.catalog))
+
+
+def _load_known(encoding: Encoding, pattern: str | None, specials: Mapping[str, int] | None) -> Loaded:
+    path = known_path(encoding)
+    if path is None:
+        raise InputError(
+            f"{encoding.name} is not fetched yet",
+            where="--vocab",
+            remedy=f"run `tokassay vocab fetch {encoding.name}` once",
+        )
+    return _load_file(encoding.name, path, encoding, pattern, specials)
+
+
+def _load_file(
+    name: str, path: Path, encoding: Encoding | None, pattern: str | None, specials: Mapping[str, int] | None
+) -> Loaded:
+    data = read(path)
+    digest = sha256(data).hexdigest()
+    if encoding is not None and digest != encoding.sha256:
+        raise InputError(
+            f"SHA-256 is {digest}, should be {encoding.sha256}",
+            where=str(path),
+            remedy="the file was changed or truncated: delete it, then fetch or install again",
+        )
+    kind = encoding.format if encoding is not None else detect(data, path)
+    parsed = _parse(kind, data, path, encoding, pattern, specials)
+    contract, vocabulary = parsed.contract(digest)
+    settled = parsed.settled if contract.algorithm != "opaque" else None
+    return Loaded(
+        name,
+        contract,
+        vocabulary,
+        path,
+        parsed.notes,
+        parsed.unmodelled,
+        kind,
+        digest,
+        settled.derivation if settled else None,
+    )
+
+
+def _parse(
+    kind: str,
+    data: bytes,
+    path: Path,
+    encoding: Encoding | None,
+    pattern: str | None,
+    specials: Mapping[str, int] | None,
+) -> Parsed:
+    where = str(path)
+    if kind in ("tokenizer.json", "tekken", "sentencepiece"):
+        if pattern is not None or specials is not None:
+            raise InputError(
+                f"a {kind} file brings its own pattern and special tokens",
+                where=where,
+                remedy="leave --pattern and --specials out",
+            )
+        if kind == "tekken":
+            return vocab_tekken.parse(data, where)
+        return vocab_hf.parse(data, where) if kind == "tokenizer.json" else _sentencepiece()
+    asked = pattern if pattern is not None or encoding is None else encoding.pattern
+    split = known.resolve_pattern(asked, where)
+    if kind == "vocab.bpe":
+        return _parse_pair(path, split, specials)
+    named = specials if specials is not None else (encoding.specials if encoding is not None else {})
+    parsed = vocab_tiktoken.parse(
+        data,
+        where,
+        pretokenizer=split,
+        specials=named,
+        normalizer=encoding.normalizer if encoding else "none",
+        unreachable=encoding.unreachable if encoding else None,
+    )
+    if specials is None and encoding is None:
+        parsed.notes.append("a rank file names no special tokens: none are known; give --specials to name them")
+    return parsed
+
+
+def _parse_pair(path: Path, split: tuple[str, ...], specials: Mapping[str, int] | None) -> Parsed:
+    if specials is not None:
+        raise InputError("encoder.json brings its own special tokens", where=str(path), remedy="leave --specials out")
+    pair = vocab_gpt2.partner(path)
+    if pair is None:
+        raise InputError(
+            "a merge list needs its ids beside it",
+            where=str(path),
+            remedy="name the two files vocab.bpe and encoder.json, or merges.txt and vocab.json",
+        )
+    return vocab_gpt2.parse(read(pair[0]), read(pair[1]), (str(pair[0]), str(pair[1])), pretokenizer=split)
+
+
+def _sentencepiece() -> Parsed:
+    return Parsed(unmodelled=["SentencePiece model: engines are compared with each other only"])
+
+
+def read(path: Path) -> bytes:
+    """The file's bytes, gunzipped where it is gzip. Raises InputError for what cannot be read."""
+    try:
+        if path.stat().st_size > MAX_FILE:
+            raise InputError("larger than 1 GiB: not a vocabulary", where=str(path), remedy="give a vocabulary file")
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", where=str(path), remedy="check the path") from None
+    if not data.startswith(b"\x1f\x8b"):
+        return data
+    try:
+        return gzip.decompress(data)
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"damaged gzip: {error}", where=str(path), remedy="fetch the file again") from None
+
+
+def detect(data: bytes, path: Path) -> str:
+    """The file's format, by its content. Raises InputError for an unknown one."""
+    if not data:
+        raise InputError("the file is empty", where=str(path), remedy="fetch it again")
+    pair = vocab_gpt2.partner(path)
+    head = data[:4096].lstrip()
+    if head.startswith(b"{"):
+        return _detect_json(data, path, pair is not None)
+    if head.startswith(b"#version") or (pair is not None and path == pair[0]):
+        return "vocab.bpe"
+    first = data.split(b"\n", 1)[0].split(b" ")
+    if len(first) == 2 and first[1].strip().isdigit():
+        return "tiktoken"
+    if data[:1] == b"\n" or path.name.endswith(_SENTENCEPIECE_SUFFIXES):
+        return "sentencepiece"
+    raise InputError("not a vocabulary format that is known", where=str(path), remedy=f"known are {', '.join(FORMATS)}")
+
+
+def _detect_json(data: bytes, path: Path, paired: bool) -> str:
+    root = vocab_gpt2.read_json(data, str(path))
+    if "model" in root:
+        return "tokenizer.json"
+    if "config" in root and "vocab" in root:
+        return "tekken"
+    if paired:
+        return "vocab.bpe"
+    raise InputError(
+        "JSON, but neither tokenizer.json nor tekken nor encoder.json",
+        where=str(path),
+        remedy=f"known are {', '.join(FORMATS)}",
+    )
+
+
+def read_specials(path: Path) -> dict[str, int]:
+    """Special tokens from a JSON object of text -> id. Raises InputError."""
+    return vocab_gpt2.read_ids(vocab_gpt2.read_json(read(path), str(path)), str(path))

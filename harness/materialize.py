@@ -1,0 +1,183 @@
+"""Writes a vocabulary as the files that engines load, into the cache.
+
+Each file says what the contract says: a `tokenizer.json` has the derived merges and, only under specials
+"on", the added tokens. A file that cannot be derived is absent: an engine that needs it is then unsupported,
+not wrong.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from base64 import b64encode
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tokassay.harness.alphabet import to_alphabet
+from tokassay.harness.contract import Contract
+from tokassay.harness.hf_stages import GPT2_PATTERN
+from tokassay.harness.load import Loaded
+from tokassay.harness.vocabulary import Pair, Vocabulary, derive_pairs
+
+# Part of the folder's name: raised whenever the files' form changes, so that old ones are not reused.
+FORM = "1"
+
+
+def materialize(loaded: Loaded, contract: Contract, cache_dir: Path) -> dict[str, str]:
+    """Name -> path of "tiktoken", "tokenizer.json", "vocab.bpe", "encoder.json" (those that can be derived) and
+    "source".
+
+    Files lie under `cache_dir/<core digest>-<form>/`, are written whole or not at all, and reused when
+    present. `contract` is `loaded.contract` under any variants and specials policy. The files depend on the
+    core alone.
+    """
+    paths = {"source": str(loaded.source_path)}
+    if contract.algorithm == "opaque":
+        return paths
+    folder = cache_dir / f"{contract.core_digest}-{FORM}"
+    vocabulary = loaded.vocabulary
+    if contract.algorithm == "bpe-ranks":
+        paths["tiktoken"] = _keep(folder / "vocab.tiktoken", lambda: ranks_file(vocabulary))
+    named = {"tokenizer.json": "tokenizer.json", "vocab.bpe": "vocab.bpe", "encoder.json": "encoder.json"}
+    underivable = folder / "no-merges"
+    if underivable.exists():
+        return paths
+    present = all((folder / file).exists() for file in named.values())
+    merges = () if present else merge_list(loaded, contract)
+    if merges is None:
+        _keep(underivable, lambda: b"some token is not made of two parts by lower ranks\n")
+        return paths
+    writers: dict[str, Callable[[], bytes]] = {
+        "tokenizer.json": lambda: tokenizer_json(vocabulary, merges, contract),
+        "vocab.bpe": lambda: merges_file(merges),
+        "encoder.json": lambda: ids_file(vocabulary),
+    }
+    if contract.add_prefix_space and contract.pretokenizer != (GPT2_PATTERN,):
+        del writers["tokenizer.json"]
+    for name, write in writers.items():
+        paths[name] = _keep(folder / named[name], write)
+    return paths
+
+
+def merge_list(loaded: Loaded, contract: Contract) -> tuple[Pair, ...] | None:
+    """The vocabulary's own merges, or those proved from its ranks; None where there is no proof."""
+    if loaded.vocabulary.merges is not None:
+        return loaded.vocabulary.merges
+    derivation = loaded.derivation or derive_pairs(loaded.vocabulary.tokens)
+    return derivation.pairs if derivation.proved else None
+
+
+def _keep(path: Path, write: Callable[[], bytes]) -> str:
+    """Writes `path` unless it is there; whole or not at all, even when two processes do it at once."""
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(write())
+            os.replace(temporary, path)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+    return str(path)
+
+
+def ranks_file(vocabulary: Vocabulary) -> bytes:
+    """`base64 rank` lines of the ordinary tokens by id; the empty token as `=`, as tiktoken reads it."""
+    rows = sorted((number, token) for token, number in vocabulary.tokens.items())
+    return b"".join(b"%s %d\n" % (b64encode(token) or b"=", number) for number, token in rows)
+
+
+def merges_file(merges: tuple[Pair, ...]) -> bytes:
+    """GPT-2's `vocab.bpe`."""
+    lines = [f"{to_alphabet(left)} {to_alphabet(right)}\n" for left, right in merges]
+    return ("#version: 0.2\n" + "".join(lines)).encode("utf-8")
+
+
+def _alphabet_ids(vocabulary: Vocabulary) -> dict[str, int]:
+    """Ordinary tokens by id under their byte-alphabet names; the empty token is no part of any piece and is
+    left out."""
+    rows = sorted((number, token) for token, number in vocabulary.tokens.items() if token)
+    return {to_alphabet(token): number for number, token in rows}
+
+
+def ids_file(vocabulary: Vocabulary) -> bytes:
+    """GPT-2's `encoder.json`, ordinary tokens only: special tokens are in the contract."""
+    return json.dumps(_alphabet_ids(vocabulary), ensure_ascii=False).encode("utf-8")
+
+
+def tokenizer_json(vocabulary: Vocabulary, merges: tuple[Pair, ...], contract: Contract) -> bytes:
+    """A Hugging Face tokenizer.json that means the contract."""
+    ids = _alphabet_ids(vocabulary)
+    added = _added(contract)
+    for row in added:
+        # In the model's vocabulary too: otherwise the library numbers it on from the vocabulary's size, gaps
+        # ignored.
+        ids.setdefault(row["content"], row["id"])
+    root = {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": added,
+        "normalizer": {"type": "NFC"} if contract.normalizer == "nfc" else None,
+        "pre_tokenizer": _pre_tokenizer(contract),
+        "post_processor": None,
+        "decoder": {
+            "type": "ByteLevel",
+            "add_prefix_space": False,
+            "trim_offsets": False,
+            "use_regex": False,
+        },
+        "model": {
+            "type": "BPE",
+            "dropout": None,
+            "unk_token": None,
+            "continuing_subword_prefix": None,
+            "end_of_word_suffix": None,
+            "fuse_unk": False,
+            "byte_fallback": False,
+            "ignore_merges": contract.ignore_merges,
+            "vocab": ids,
+            "merges": [f"{to_alphabet(left)} {to_alphabet(right)}" for left, right in merges],
+        },
+    }
+    return json.dumps(root, ensure_ascii=False).encode("utf-8")
+
+
+def _added(contract: Contract) -> list[dict[str, Any]]:
+    if contract.specials != "on":
+        return []
+    rows: list[tuple[int, str, bool, tuple[str, ...]]]
+    rows = [(number, text, True, ()) for text, number in contract.special_tokens]
+    rows += [(number, text, False, flags) for text, number, flags in contract.added_tokens]
+    return [
+        {
+            "id": number,
+            "content": text,
+            "single_word": "single_word" in flags,
+            "lstrip": "lstrip" in flags,
+            "rstrip": "rstrip" in flags,
+            "normalized": "normalized" in flags,
+            "special": special,
+        }
+        for number, text, special, flags in sorted(rows)
+    ]
+
+
+def _pre_tokenizer(contract: Contract) -> dict[str, Any]:
+    own = contract.pretokenizer == (GPT2_PATTERN,)
+    last = {
+        "type": "ByteLevel",
+        "add_prefix_space": contract.add_prefix_space,
+        "trim_offsets": False,
+        "use_regex": own,
+    }
+    if own:
+        return last
+    splits = [
+        {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
+        for pattern in contract.pretokenizer
+    ]
+    return {"type": "Sequence", "pretokenizers": [*splits, last]}

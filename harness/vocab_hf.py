@@ -1,0 +1,157 @@
+"""Reader of Hugging Face `tokenizer.json` files of the byte-level BPE family.
+
+What the reader models becomes the contract; anything else makes the contract opaque, with each reason named.
+Options that act after the ids (post-processor, padding, truncation) are named and never applied.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tokassay.harness.alphabet import from_alphabet
+from tokassay.harness.errors import InputError
+from tokassay.harness.hf_added import Added, read_added
+from tokassay.harness.hf_stages import normalizer, post_processor, pretokenizer
+from tokassay.harness.parsed import Parsed, missing_byte
+from tokassay.harness.vocab_gpt2 import REFETCH, read_ids, read_json, read_pair, unique_merges
+from tokassay.harness.vocabulary import Pair, settle_pairs
+
+# model option -> values under which it changes nothing
+NEUTRAL: dict[str, tuple[object, ...]] = {
+    "dropout": (None, 0, 0.0),
+    "continuing_subword_prefix": (None, ""),
+    "end_of_word_suffix": (None, ""),
+}
+# options that can only act on a character with no token; with all 256 bytes there is none
+IDLE = ("unk_token", "fuse_unk", "byte_fallback")
+MODEL_KEYS = {"type", "vocab", "merges", "ignore_merges", *NEUTRAL, *IDLE}
+ROOT_KEYS = {
+    "version",
+    "truncation",
+    "padding",
+    "added_tokens",
+    "normalizer",
+    "pre_tokenizer",
+    "post_processor",
+    "decoder",
+    "model",
+}
+
+
+def parse(data: bytes, where: str) -> Parsed:
+    """A tokenizer.json. Raises InputError with the JSON path for what is ill-formed; names what is not modelled."""
+    root = read_json(data, where)
+    model = root.get("model") if isinstance(root, dict) else None
+    if not isinstance(model, dict):
+        raise InputError("no `model` object: not a tokenizer.json", where=where, remedy=REFETCH)
+    parsed = Parsed(post_processor=post_processor(root.get("post_processor")))
+    parsed.unmodelled += [f"{key}: unknown part" for key in sorted(set(root) - ROOT_KEYS)]
+    parsed.normalizer, reasons = normalizer(root.get("normalizer"))
+    parsed.unmodelled += reasons
+    parsed.pretokenizer, parsed.add_prefix_space, reasons = pretokenizer(root.get("pre_tokenizer"))
+    parsed.unmodelled += reasons
+    parsed.unmodelled += _model_reasons(model)
+    _name_options(root, parsed)
+    if not parsed.unmodelled:
+        _read_model(model, root.get("added_tokens"), where, parsed)
+    return parsed
+
+
+def _model_reasons(model: dict[str, Any]) -> list[str]:
+    kind = model.get("type", "BPE" if "merges" in model else None)
+    if kind != "BPE":
+        return [f"model.type: {kind}"]
+    reasons = [f"model.{key}: {model[key]!r}" for key, neutral in NEUTRAL.items() if model.get(key) not in neutral]
+    return reasons + [f"model.{key}: unknown option" for key in sorted(set(model) - MODEL_KEYS)]
+
+
+def _name_options(root: dict[str, Any], parsed: Parsed) -> None:
+    for key in ("truncation", "padding"):
+        if root.get(key) is not None:
+            named = f"{key}: {_short(root[key])} acts after the ids and is not part of the contract"
+            parsed.notes.append(named)
+    if parsed.post_processor != "none":
+        parsed.notes.append(
+            f"post_processor: {parsed.post_processor} is named, not applied: ids are compared before it"
+        )
+    decoder = root.get("decoder")
+    if not isinstance(decoder, dict) or decoder.get("type") != "ByteLevel":
+        parsed.notes.append(f"decoder: {_short(decoder)} is not ByteLevel; decoding is held to the tokens' own bytes")
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def _read_model(model: dict[str, Any], added_rows: Any, where: str, parsed: Parsed) -> None:
+    table = read_ids(model.get("vocab"), f"{where}: model.vocab")
+    listed = _read_merges(model.get("merges"), f"{where}: model.merges")
+    ignore_merges = model.get("ignore_merges") or False
+    added = read_added(added_rows, table, parsed.normalizer, where)
+    parsed.notes += added.notes
+    parsed.unmodelled += added.unmodelled
+    tokens, dead, reasons = _ordinary(table, listed, added, bool(ignore_merges))
+    parsed.unmodelled += reasons
+    byte = missing_byte(tokens)
+    if byte is not None:
+        parsed.unmodelled.append(f"model.vocab: byte 0x{byte:02x} has no token")
+    if parsed.unmodelled:
+        return
+    merges, notes = unique_merges(listed, tokens)
+    parsed.notes += notes
+    parsed.notes += [
+        f"{text!r} ({number}) is made by no merge and is no added token: it is never encoded"
+        for text, number in dead.items()
+    ]
+    parsed.settled = settle_pairs(tokens, merges, added.texts() | dead, ignore_merges=bool(ignore_merges))
+    parsed.special_tokens, parsed.added_tokens = added.specials, added.others
+
+
+def _ordinary(
+    table: dict[str, int], listed: list[tuple[Pair, str]], added: Added, ignore_merges: bool
+) -> tuple[dict[bytes, int], dict[str, int], list[str]]:
+    """Ordinary tokens, dead texts and reasons.
+
+    An entry that is neither a byte nor made by a merge is the text of an added token, or dead (unless whole
+    pieces are looked up): GPT-2's `<|endoftext|>` in a file that does not add it.
+    """
+    made = {left + right for (left, right), _ in listed}
+    added_ids = {number for _, number, *_ in (*added.specials, *added.others)}
+    tokens: dict[bytes, int] = {}
+    dead: dict[str, int] = {}
+    reasons: list[str] = []
+    for key, number in table.items():
+        token = from_alphabet(key)
+        if token is not None and (len(token) == 1 or token in made):
+            tokens[token] = number
+        elif number in added_ids:
+            continue
+        elif token is None:
+            reasons.append(f"model.vocab[{key!r}]: not in the byte alphabet")
+        elif ignore_merges:
+            tokens[token] = number
+        else:
+            dead[_text(token, key)] = number
+    return tokens, dead, reasons[:3]
+
+
+def _text(token: bytes, key: str) -> str:
+    try:
+        return token.decode("utf-8")
+    except UnicodeDecodeError:
+        return key
+
+
+def _read_merges(rows: Any, where: str) -> list[tuple[Pair, str]]:
+    """Merges as `"a b"` strings or as `["a", "b"]` lists."""
+    if not isinstance(rows, list):
+        raise InputError("not a list of merges", where=where, remedy=REFETCH)
+    listed: list[tuple[Pair, str]] = []
+    for number, row in enumerate(rows):
+        place = f"{where}[{number}]"
+        parts = row.split(" ") if isinstance(row, str) else row
+        if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
+            raise InputError("not a merge", where=place, remedy='write "a b" or ["a", "b"]')
+        listed.append((read_pair(parts, place), place))
+    return listed
