@@ -179,9 +179,10 @@ def sum_check(frames: Frames, table: pd.DataFrame) -> SumCheck:
     check.problems += [f"corpus {name} was opened and has no result" for name in sorted(set(documents) - set(seen))]
     short = table[table[list(VERDICTS)].sum(axis=1) != table["documents"]]
     for row in short.head(5).to_dict("records"):
+        verdicts = sum(int(row[verdict]) for verdict in VERDICTS)
         check.problems.append(
             f"{row['label']}, {row['corpus']}: {row['engine']} {row['operation']}, {row['domain']} block "
-            f"{row['ordinal']} has {number(sum(int(row[v]) for v in VERDICTS))} verdicts for {number(int(row['documents']))} documents"
+            f"{row['ordinal']} has {number(verdicts)} verdicts for {number(int(row['documents']))} documents"
         )
     return check
 

@@ -23,7 +23,7 @@ from tokassay.reports.cells import (
 from tokassay.reports.read import Frames, parse
 from tokassay.reports.words import DOMAINS, FAILING, OPERATIONS, VERDICTS, VERIFIED, exit_meaning
 
-# The text columns of v_divergence, in the order of Divergence's fields.
+# The text columns of v_divergence; fields of Divergence have their names.
 TEXTS = (
     "signature",
     "verdict",
@@ -260,9 +260,17 @@ def _divergence(row: dict[str, Any], where: str) -> Divergence:
     token = None if row["token"] is None or row["token"] != row["token"] else int(row["token"])
     if token is None and not (got and expected):
         split = None  # the engine gave no output at all: no token is to blame
-    texts = [str(row[name]) for name in TEXTS]
-    data = bytes.fromhex(row["input"])
-    return Divergence(*texts, int(row["ordinal"]), int(row["documents"]), data, token, got, expected, split)
+    texts: dict[str, Any] = {name: str(row[name]) for name in TEXTS}
+    return Divergence(
+        **texts,
+        ordinal=int(row["ordinal"]),
+        documents=int(row["documents"]),
+        data=bytes.fromhex(row["input"]),
+        token=token,
+        got=got,
+        expected=expected,
+        split=split,
+    )
 
 
 def _environment(stored: dict[str, Any]) -> tuple[list[tuple[str, str]], dict[str, str]]:
