@@ -1,0 +1,11 @@
+"""dat-bpe: exact byte-level BPE for every byte string, in C.
+
+    from tokassay.engines.dat_bpe import Encoder
+    Encoder.load("gpt2").encode(b"hello world")    # numpy.uint32 array: 31373, 995
+"""
+
+from tokassay.engines.dat_bpe.encoder import Encoder
+from tokassay.engines.dat_bpe.errors import LoadError
+
+__all__ = ["Encoder", "LoadError", "__version__"]
+__version__ = "0.1.0"

@@ -1,0 +1,555 @@
+# What the plain build (_core) and the trace build (_trace) share: the tables, and every way of asking them.
+from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBUF_SIMPLE, PyBUF_STRIDES, PyBuffer_Release, PyObject_GetBuffer
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.unicode cimport PyUnicode_AsUTF8AndSize
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memset
+
+import numpy
+
+
+cdef extern from "csrc/common.h" nogil:
+    ctypedef enum dat_status:
+        DAT_OK
+        DAT_NO_MEMORY
+        DAT_TOO_LONG
+        DAT_BAD_ID
+        DAT_MISSING_BYTE
+        DAT_DUPLICATE_TEXT
+        DAT_DUPLICATE_ID
+        DAT_EMPTY_TOKEN
+    ctypedef struct dat_ids:
+        uint32_t *items
+        size_t count
+        size_t room
+    uint32_t DAT_NONE
+    void *dat_alloc(size_t count, size_t size)
+    void *dat_grow(void *old, size_t count, size_t size)
+    void *dat_zeroed(size_t count, size_t size)
+    void dat_free(void *block)
+    dat_status dat_ids_room(dat_ids *ids, size_t more)
+    void dat_ids_clear(dat_ids *ids)
+
+cdef extern from "csrc/unicode_tables.h" nogil:
+    int DAT_UNICODE_VERSIONS
+    int DAT_CODE_POINTS
+    int DAT_CATEGORIES
+    ctypedef struct dat_unicode:
+        const char *name
+    const dat_unicode dat_unicode_versions[4]
+    const char dat_category_names[30][3]
+    uint8_t dat_category_of(const dat_unicode *unicode, uint32_t point)
+
+cdef extern from "csrc/scan.h" nogil:
+    uint32_t DAT_ILL_FORMED
+    size_t dat_scan_all(const uint8_t *text, size_t size, uint32_t *values)
+
+cdef extern from "csrc/classify.h" nogil:
+    ctypedef struct dat_classes:
+        uint8_t of_byte[256]
+    void dat_classes_init(dat_classes *classes, const dat_unicode *unicode)
+    uint32_t dat_byte_character(uint8_t byte)
+    unsigned dat_class(const dat_classes *classes, uint32_t value)
+
+cdef extern from "csrc/trace.h" nogil:
+    ctypedef struct dat_event:
+        uint8_t stage
+        uint8_t path
+        uint8_t proposed
+        uint8_t accepted
+        uint8_t category
+        uint8_t rule
+        uint32_t value
+        uint32_t left
+        uint32_t right
+        size_t offset
+        size_t next
+        size_t position
+    ctypedef struct dat_trace:
+        dat_event *items
+        size_t count
+
+cdef extern from "csrc/pretokenize.h" nogil:
+    ctypedef enum dat_family:
+        pass
+    ctypedef enum dat_contractions:
+        pass
+    ctypedef struct dat_pattern:
+        dat_family family
+        dat_contractions contractions
+        unsigned digits
+        int marks_are_letters
+        int trailing_blanks
+    ctypedef struct dat_text:
+        const uint8_t *end
+        const dat_classes *classes
+        const dat_pattern *pattern
+        dat_trace *trace
+    const uint8_t *dat_next_piece(const dat_text *text, const uint8_t *p)
+
+cdef extern from "csrc/dat.h" nogil:
+    ctypedef struct dat_node:
+        int32_t base
+        int32_t check
+    ctypedef struct dat_trie:
+        dat_node *nodes
+        uint32_t *values
+        size_t count
+    uint32_t dat_find(const dat_trie *trie, const uint8_t *text, size_t size)
+
+cdef extern from "csrc/pairs.h" nogil:
+    ctypedef struct dat_pairs:
+        size_t count
+
+cdef extern from "csrc/special.h" nogil:
+    ctypedef struct dat_specials:
+        size_t count
+        uint32_t *ids
+
+cdef extern from "csrc/vocab.h" nogil:
+    ctypedef struct dat_vocab:
+        uint32_t *ids
+        size_t count
+        dat_trie trie
+        dat_pairs pairs
+        uint8_t *reachable
+        size_t unreachable
+        dat_specials specials
+        dat_classes classes
+        dat_pattern pattern
+    ctypedef struct dat_token_list:
+        const uint8_t *text
+        const uint64_t *offsets
+        const uint32_t *ids
+        size_t count
+    dat_status dat_vocab_build(
+        dat_vocab *vocab, dat_token_list tokens, dat_token_list specials, const dat_unicode *unicode,
+        dat_pattern pattern, int ignore_merges, size_t *culprit)
+    void dat_vocab_clear(dat_vocab *vocab)
+    const uint8_t *dat_token(const dat_vocab *vocab, uint32_t index, size_t *size)
+
+cdef extern from "csrc/encode.h" nogil:
+    ctypedef struct dat_scratch:
+        pass
+    ctypedef struct dat_document:
+        const uint8_t *data
+        size_t size
+    dat_status dat_scratch_init(dat_scratch *scratch, unsigned cache_bits)
+    void dat_scratch_clear(dat_scratch *scratch)
+    dat_status dat_encode(
+        const dat_vocab *vocab, dat_scratch *scratch, const uint8_t *document, size_t size, int specials,
+        dat_ids *out, dat_trace *trace)
+    dat_status dat_encode_batch(
+        const dat_vocab *vocab, dat_scratch **scratches, size_t threads, const dat_document *documents,
+        size_t count, int specials, dat_ids *values, uint64_t *offsets)
+
+cdef extern from "csrc/decode.h" nogil:
+    const uint8_t *dat_id_bytes(const dat_vocab *vocab, uint32_t id, size_t *size)
+    dat_status dat_decoded_size(const dat_vocab *vocab, const uint32_t *ids, size_t count, size_t *size, size_t *bad)
+    size_t dat_decode(const dat_vocab *vocab, const uint32_t *ids, size_t count, uint8_t *out, size_t size)
+    void dat_spans(const dat_vocab *vocab, const uint32_t *ids, size_t count, uint64_t *spans)
+
+
+# Below this many bytes the interpreter's lock is kept: giving it up and taking it back costs more than the work.
+cdef size_t KEEP_LOCK = 2048
+
+STATUS_NAMES = {
+    DAT_MISSING_BYTE: "missing byte",
+    DAT_DUPLICATE_TEXT: "duplicate text",
+    DAT_DUPLICATE_ID: "duplicate id",
+    DAT_EMPTY_TOKEN: "empty token",
+}
+UNICODE_VERSIONS = tuple(dat_unicode_versions[i].name.decode("ascii") for i in range(DAT_UNICODE_VERSIONS))
+CATEGORIES = tuple(dat_category_names[i].decode("ascii") for i in range(DAT_CATEGORIES))
+
+
+class TableError(ValueError):
+    """The tables cannot be built: `reason` is one of STATUS_NAMES, `culprit` the byte or the number of the token."""
+
+    def __init__(self, reason, culprit):
+        super().__init__(f"{reason} ({culprit})")
+        self.reason = reason
+        self.culprit = culprit
+
+
+cdef int check(dat_status status) except -1:
+    if status == DAT_OK:
+        return 0
+    if status == DAT_NO_MEMORY:
+        raise MemoryError("dat-bpe: out of memory")
+    if status == DAT_TOO_LONG:
+        raise OverflowError("dat-bpe: a pretoken of 4 GiB or more")
+    raise ValueError(STATUS_NAMES.get(status, "error"))
+
+
+cdef class Scratch:
+    """What one thread writes to."""
+    cdef dat_scratch scratch
+
+    def __cinit__(self, unsigned cache_bits):
+        check(dat_scratch_init(&self.scratch, cache_bits))
+
+    def __dealloc__(self):
+        dat_scratch_clear(&self.scratch)
+
+
+cdef class Block:
+    """Numbers that C allocated, lent through the buffer protocol and freed with the last view."""
+    cdef void *items
+    cdef Py_ssize_t shape[2]
+    cdef Py_ssize_t strides[2]
+    cdef Py_ssize_t itemsize
+    cdef int ndim
+
+    def __dealloc__(self):
+        dat_free(self.items)
+
+    def __getbuffer__(self, Py_buffer *buffer, int flags):
+        buffer.buf = self.items
+        buffer.obj = self
+        buffer.len = self.itemsize * self.shape[0] * (self.shape[1] if self.ndim == 2 else 1)
+        buffer.itemsize = self.itemsize
+        buffer.readonly = 0
+        buffer.ndim = self.ndim
+        buffer.format = NULL
+        if flags & PyBUF_FORMAT:
+            buffer.format = b"I" if self.itemsize == 4 else b"Q"
+        buffer.shape = self.shape if flags & PyBUF_ND else NULL
+        buffer.strides = self.strides if (flags & PyBUF_STRIDES) == PyBUF_STRIDES else NULL
+        buffer.suboffsets = NULL
+        buffer.internal = NULL
+
+
+cdef object lend(void *items, Py_ssize_t count, Py_ssize_t itemsize):
+    """Takes `items` over."""
+    cdef Block block = Block.__new__(Block)
+    block.items = items
+    block.ndim = 1
+    block.itemsize = itemsize
+    block.shape[0] = count
+    block.strides[0] = itemsize
+    return numpy.asarray(block)
+
+
+cdef object lend_ids(dat_ids *ids):
+    """The vector as a numpy.uint32 array of its own size; the vector is empty afterwards."""
+    cdef void *items = ids.items
+    cdef size_t count = ids.count
+    ids.items = NULL
+    ids.count = ids.room = 0
+    if count == 0:
+        dat_free(items)
+        return numpy.empty(0, numpy.uint32)
+    cdef void *exact = dat_grow(items, count, sizeof(uint32_t))
+    return lend(exact if exact != NULL else items, count, sizeof(uint32_t))
+
+
+cdef class Input:
+    """The bytes of a document, held as long as this object lives."""
+    cdef Py_buffer buffer
+    cdef bint borrowed
+    cdef object owner
+    cdef const uint8_t *data
+    cdef size_t size
+
+    def __cinit__(self, document):
+        cdef Py_ssize_t size
+        self.borrowed = False
+        self.owner = document
+        if isinstance(document, bytes):
+            self.data = <const uint8_t *>PyBytes_AS_STRING(document)
+            self.size = PyBytes_GET_SIZE(document)
+        elif isinstance(document, str):
+            # Strict: a lone surrogate is a UnicodeEncodeError that names its place.
+            self.data = <const uint8_t *>PyUnicode_AsUTF8AndSize(document, &size)
+            self.size = size
+        else:
+            PyObject_GetBuffer(document, &self.buffer, PyBUF_SIMPLE)
+            self.borrowed = True
+            self.data = <const uint8_t *>self.buffer.buf
+            self.size = self.buffer.len
+
+    def __dealloc__(self):
+        if self.borrowed:
+            PyBuffer_Release(&self.buffer)
+
+
+cdef class Tables:
+    """A vocabulary and its pretokenizer, read-only after construction; a pool of scratch memory beside it."""
+    cdef dat_vocab vocab
+    cdef unsigned cache_bits
+    cdef list pool
+
+    def __cinit__(
+        self, const uint8_t[::1] text, const uint64_t[::1] offsets, const uint32_t[::1] ids,
+        const uint8_t[::1] special_text, const uint64_t[::1] special_offsets, const uint32_t[::1] special_ids,
+        *, int unicode, int family, int contractions, unsigned digits, bint marks_are_letters,
+        bint trailing_blanks, bint ignore_merges, unsigned cache_bits,
+    ):
+        cdef dat_token_list tokens
+        cdef dat_token_list specials
+        cdef dat_pattern pattern
+        cdef size_t culprit = 0
+        cdef dat_status status
+        cdef uint8_t nothing = 0
+        if not 0 <= unicode < DAT_UNICODE_VERSIONS:
+            raise ValueError("unicode: no such table")
+        tokens.text = &text[0] if text.shape[0] else &nothing
+        tokens.offsets = &offsets[0]
+        tokens.ids = &ids[0] if ids.shape[0] else NULL
+        tokens.count = ids.shape[0]
+        specials.text = &special_text[0] if special_text.shape[0] else &nothing
+        specials.offsets = &special_offsets[0]
+        specials.ids = &special_ids[0] if special_ids.shape[0] else NULL
+        specials.count = special_ids.shape[0]
+        if tokens.count == 0:
+            raise TableError("missing byte", 0)
+        pattern.family = <dat_family>family
+        pattern.contractions = <dat_contractions>contractions
+        pattern.digits = digits
+        pattern.marks_are_letters = marks_are_letters
+        pattern.trailing_blanks = trailing_blanks
+        with nogil:
+            status = dat_vocab_build(
+                &self.vocab, tokens, specials, &dat_unicode_versions[unicode], pattern, ignore_merges, &culprit)
+        if status in STATUS_NAMES:
+            raise TableError(STATUS_NAMES[status], culprit)
+        check(status)
+        self.cache_bits = cache_bits
+        self.pool = []
+
+    def __dealloc__(self):
+        dat_vocab_clear(&self.vocab)
+
+    cdef Scratch take(self):
+        # append and pop of a list are one step each under the interpreter's lock: no scratch has two users.
+        try:
+            return <Scratch>self.pool.pop()
+        except IndexError:
+            return Scratch(self.cache_bits)
+
+    @property
+    def unreachable(self):
+        """How many tokens the merging of their own bytes does not give."""
+        return self.vocab.unreachable
+
+    @property
+    def pair_count(self):
+        """How many pairs of tokens join to a token."""
+        return self.vocab.pairs.count
+
+    @property
+    def trie_slots(self):
+        """Slots of the double array."""
+        return self.vocab.trie.count
+
+    def trie_arrays(self):
+        """BASE, CHECK (int32) and VALUES (uint32, 2**32 - 1: none) of the vocabulary's double array, copied."""
+        cdef size_t count = self.vocab.trie.count
+        cdef size_t i
+        base = numpy.empty(count, numpy.int32)
+        checks = numpy.empty(count, numpy.int32)
+        values = numpy.empty(count, numpy.uint32)
+        cdef int32_t[::1] base_view = base
+        cdef int32_t[::1] check_view = checks
+        cdef uint32_t[::1] value_view = values
+        for i in range(count):
+            base_view[i] = self.vocab.trie.nodes[i].base
+            check_view[i] = self.vocab.trie.nodes[i].check
+            value_view[i] = self.vocab.trie.values[i]
+        return base, checks, values
+
+    def unreachable_ids(self):
+        """Their ids, ascending."""
+        cdef size_t i
+        return [self.vocab.ids[i] for i in range(self.vocab.count) if not self.vocab.reachable[i]]
+
+    def find(self, bytes text):
+        """The id of exactly these bytes as an ordinary token, or None."""
+        cdef uint32_t index = dat_find(&self.vocab.trie, <const uint8_t *>PyBytes_AS_STRING(text), len(text))
+        return None if index == DAT_NONE else self.vocab.ids[index]
+
+    def token_bytes(self, uint32_t id):
+        """The bytes of an id, ordinary or special; None if there is no such id."""
+        cdef size_t size = 0
+        cdef const uint8_t *text = dat_id_bytes(&self.vocab, id, &size)
+        return None if text == NULL else text[:size]
+
+    def encode(self, document, bint specials):
+        """The ids of one document: numpy.uint32[n]."""
+        cdef Input source = Input(document)
+        cdef Scratch scratch = self.take()
+        cdef dat_ids ids
+        cdef dat_status status
+        ids.items = NULL
+        ids.count = ids.room = 0
+        # English has more than four bytes a token, Chinese less than three: start between, grow by half.
+        status = dat_ids_room(&ids, source.size // 3 + 8)
+        if status == DAT_OK:
+            if source.size < KEEP_LOCK:
+                status = dat_encode(&self.vocab, &scratch.scratch, source.data, source.size, specials, &ids, NULL)
+            else:
+                with nogil:
+                    status = dat_encode(
+                        &self.vocab, &scratch.scratch, source.data, source.size, specials, &ids, NULL)
+        if status != DAT_OK:
+            dat_ids_clear(&ids)
+            check(status)
+        self.pool.append(scratch)
+        return lend_ids(&ids)
+
+    def spans(self, const uint32_t[::1] ids):
+        """Byte spans of the ids of one document: numpy.uint64[n, 2]."""
+        cdef size_t count = ids.shape[0]
+        spans = numpy.empty((count, 2), numpy.uint64)
+        cdef uint64_t[:, ::1] view = spans
+        if count:
+            with nogil:
+                dat_spans(&self.vocab, &ids[0], count, &view[0, 0])
+        return spans
+
+    cdef object run_batch(self, const dat_document *documents, size_t count, size_t threads, bint specials):
+        cdef list scratches = [self.take() for _ in range(threads)]
+        cdef dat_scratch **pointers = <dat_scratch **>dat_alloc(threads, sizeof(dat_scratch *))
+        cdef uint64_t *offsets = <uint64_t *>dat_alloc(count + 1, sizeof(uint64_t))
+        cdef dat_ids ids
+        cdef dat_status status = DAT_NO_MEMORY
+        cdef size_t i, total = 0
+        ids.items = NULL
+        ids.count = ids.room = 0
+        if pointers != NULL and offsets != NULL:
+            for i in range(threads):
+                pointers[i] = &(<Scratch>scratches[i]).scratch
+            with nogil:
+                status = DAT_OK
+                if threads == 1:
+                    for i in range(count):
+                        total += documents[i].size
+                    status = dat_ids_room(&ids, total // 3 + 8)
+                if status == DAT_OK:
+                    status = dat_encode_batch(
+                        &self.vocab, pointers, threads, documents, count, specials, &ids, offsets)
+        dat_free(pointers)
+        if status != DAT_OK:
+            dat_ids_clear(&ids)
+            dat_free(offsets)
+            check(status)
+        self.pool.extend(scratches)
+        lent = lend(offsets, count + 1, sizeof(uint64_t))
+        return lend_ids(&ids), lent
+
+    def encode_batch(self, documents, size_t threads, bint specials):
+        """The ids of many documents: values numpy.uint32[sum], offsets numpy.uint64[n + 1]."""
+        cdef list sources = [Input(document) for document in documents]
+        cdef size_t count = len(sources)
+        cdef dat_document *list_ = <dat_document *>dat_alloc(count, sizeof(dat_document))
+        cdef size_t i
+        if list_ == NULL:
+            raise MemoryError
+        try:
+            for i in range(count):
+                list_[i].data = (<Input>sources[i]).data
+                list_[i].size = (<Input>sources[i]).size
+            return self.run_batch(list_, count, threads, specials)
+        finally:
+            dat_free(list_)
+
+    def encode_buffer(self, data, const uint64_t[::1] offsets, size_t threads, bint specials):
+        """As encode_batch, for documents that lie in one buffer: document i is data[offsets[i]:offsets[i + 1]]."""
+        cdef Input source = Input(data)
+        cdef size_t count, i
+        cdef dat_document *list_
+        if offsets.shape[0] == 0:
+            raise ValueError("offsets: at least one is needed")
+        count = offsets.shape[0] - 1
+        for i in range(count):
+            if offsets[i] > offsets[i + 1]:
+                raise ValueError(f"offsets: {offsets[i]} before {offsets[i + 1]} at {i}")
+        if offsets[count] > source.size:
+            raise ValueError(f"offsets: {offsets[count]} is past the buffer's end at {source.size}")
+        list_ = <dat_document *>dat_alloc(count, sizeof(dat_document))
+        if list_ == NULL:
+            raise MemoryError
+        try:
+            for i in range(count):
+                list_[i].data = source.data + offsets[i]
+                list_[i].size = offsets[i + 1] - offsets[i]
+            return self.run_batch(list_, count, threads, specials)
+        finally:
+            dat_free(list_)
+
+    def decode(self, const uint32_t[::1] ids):
+        """Their bytes. ValueError names the first id that the vocabulary lacks, and its index."""
+        cdef size_t count = ids.shape[0]
+        cdef size_t size = 0, bad = 0
+        cdef dat_status status
+        cdef bytes out
+        cdef uint8_t *target
+        if count == 0:
+            return b""
+        with nogil:
+            status = dat_decoded_size(&self.vocab, &ids[0], count, &size, &bad)
+        if status == DAT_BAD_ID:
+            raise ValueError(f"id {ids[bad]} at index {bad}: not in the vocabulary")
+        check(status)
+        out = PyBytes_FromStringAndSize(NULL, size)
+        target = <uint8_t *>PyBytes_AS_STRING(out)
+        cdef size_t written
+        with nogil:
+            written = dat_decode(&self.vocab, &ids[0], count, target, size)
+        return out if written == size else out[:written]
+
+    def pretokens(self, document):
+        """The ends of the pretokens of a document without special tokens, as a list of byte offsets."""
+        cdef Input source = Input(document)
+        cdef dat_text text
+        cdef const uint8_t *p = source.data
+        text.end = p + source.size
+        text.classes = &self.vocab.classes
+        text.pattern = &self.vocab.pattern
+        text.trace = NULL
+        ends = []
+        while p < text.end:
+            p = dat_next_piece(&text, p)
+            ends.append(p - source.data)
+        return ends
+
+
+def general_categories(int unicode):
+    """One byte a code point: index into CATEGORIES, plus 32 where it is White_Space. As the encoder reads them."""
+    if not 0 <= unicode < DAT_UNICODE_VERSIONS:
+        raise ValueError("unicode: no such table")
+    cdef bytes out = PyBytes_FromStringAndSize(NULL, DAT_CODE_POINTS)
+    cdef uint8_t *target = <uint8_t *>PyBytes_AS_STRING(out)
+    cdef uint32_t point
+    for point in range(<uint32_t>DAT_CODE_POINTS):
+        target[point] = dat_category_of(&dat_unicode_versions[unicode], point)
+    return out
+
+
+def classes(int unicode, values):
+    """The encoder's class bit of each value: a code point, or a byte of 0x80 and above with bit 31 set."""
+    cdef dat_classes tables
+    if not 0 <= unicode < DAT_UNICODE_VERSIONS:
+        raise ValueError("unicode: no such table")
+    dat_classes_init(&tables, &dat_unicode_versions[unicode])
+    return [dat_class(&tables, value) for value in values]
+
+
+def byte_characters():
+    """The byte alphabet: 256 code points."""
+    return [dat_byte_character(byte) for byte in range(256)]
+
+
+def scan(bytes text):
+    """The values at all positions: code points, and ill-formed bytes with bit 31 set."""
+    cdef size_t size = len(text)
+    cdef uint32_t *values = <uint32_t *>dat_alloc(size, sizeof(uint32_t))
+    cdef size_t count, i
+    if values == NULL:
+        raise MemoryError
+    try:
+        count = dat_scan_all(<const uint8_t *>PyBytes_AS_STRING(text), size, values)
+        return [values[i] for i in range(count)]
+    finally:
+        dat_free(values)

@@ -1,0 +1,40 @@
+/* What every stage shares: status codes, the absent id, memory, growing vectors. */
+#ifndef DAT_COMMON_H
+#define DAT_COMMON_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum {
+    DAT_OK = 0,
+    DAT_NO_MEMORY,
+    DAT_TOO_LONG,       /* a pretoken of 4 GiB or more: positions inside one are 32 bits wide */
+    DAT_BAD_ID,         /* decode: an id that the vocabulary lacks */
+    DAT_MISSING_BYTE,   /* load: a byte without a token */
+    DAT_DUPLICATE_TEXT, /* load: one text with two ids */
+    DAT_DUPLICATE_ID,   /* load: one id with two texts */
+    DAT_EMPTY_TOKEN     /* load: a token of no bytes */
+} dat_status;
+
+/* No id: the greatest that a vocabulary may use is one less. */
+#define DAT_NONE UINT32_MAX
+
+/* Memory goes through these, so that the fault-injection build can refuse the n-th request. */
+void *dat_alloc(size_t count, size_t size);  /* NULL also where count * size overflows */
+void *dat_zeroed(size_t count, size_t size);
+void *dat_grow(void *old, size_t count, size_t size);
+void dat_free(void *block);
+
+#ifdef DAT_FAULTS
+void dat_refuse_after(long requests); /* the request after so many fails, and all later ones; negative: never */
+#endif
+
+typedef struct {
+    uint32_t *items;
+    size_t count, room;
+} dat_ids;
+
+dat_status dat_ids_room(dat_ids *ids, size_t more);
+void dat_ids_clear(dat_ids *ids);
+
+#endif

@@ -1,0 +1,36 @@
+/* A document, or many, to ids: the stages in their order. */
+#ifndef DAT_ENCODE_H
+#define DAT_ENCODE_H
+
+#include "cache.h"
+#include "vocab.h"
+
+/* What one thread writes to. Kept between calls by whoever owns it: then the cache is warm. */
+typedef struct {
+    dat_cache cache;
+    dat_merge_room room;
+} dat_scratch;
+
+enum { DAT_CACHE_BITS_DEFAULT = 15, DAT_CACHE_BITS_MOST = 24 };
+
+/* cache_bits 0: no cache. */
+dat_status dat_scratch_init(dat_scratch *scratch, unsigned cache_bits);
+void dat_scratch_clear(dat_scratch *scratch);
+
+/* Appends the ids of a document. trace: NULL, or (trace build) where decisions go; then no cache and no proved
+ * short cut is used, so that every merge is seen. */
+dat_status dat_encode(const dat_vocab *vocab, dat_scratch *scratch, const uint8_t *document, size_t size,
+                      int specials, dat_ids *out, dat_trace *trace);
+
+typedef struct {
+    const uint8_t *data;
+    size_t size;
+} dat_document;
+
+/* Appends the ids of all documents in order to `values`, and writes offsets[count + 1]. `scratches` has one a thread;
+ * threads >= 1. The result does not depend on the number of threads. */
+dat_status dat_encode_batch(const dat_vocab *vocab, dat_scratch **scratches, size_t threads,
+                            const dat_document *documents, size_t count, int specials, dat_ids *values,
+                            uint64_t *offsets);
+
+#endif

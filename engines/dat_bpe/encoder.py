@@ -1,0 +1,279 @@
+"""The public face of the encoder."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike, fspath
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from tokassay.engines.dat_bpe import _core
+from tokassay.engines.dat_bpe.errors import LoadError
+from tokassay.engines.dat_bpe.patterns import NAMES, Pattern, find_pattern
+from tokassay.engines.dat_bpe.ranks import ALIASES, ENCODINGS, GREATEST_ID, embedded_ranks, read_ranks
+
+Document = bytes | bytearray | memoryview | str
+Ids = NDArray[numpy.uint32]
+Offsets = NDArray[numpy.uint64]
+THREADS_MOST = 1024
+CACHE_BITS, CACHE_BITS_MOST = 15, 24
+
+
+class Encoder:
+    """Exact byte-level BPE over one vocabulary: any bytes in, ids out, contract `byte-alphabet`.
+
+    Made by `Encoder.load` or `Encoder.from_ranks`. Its tables are read-only: one encoder may be used from many
+    threads at once. A document must not be changed while it is being encoded.
+    """
+
+    def __init__(self, tables: Any, arguments: tuple[Any, ...], options: dict[str, Any], about: dict[str, Any]) -> None:
+        self._tables = tables
+        self._arguments = arguments
+        self._options = options
+        self._trace_tables: Any = None
+        self._lock = threading.Lock()
+        self.name: str = about["name"]
+        self.pattern: str = about["pattern"]
+        self.unicode: str = about["unicode"]
+        self.specials: dict[str, int] = about["specials"]
+        self.ignore_merges: bool = options["ignore_merges"]
+        self.n_vocab: int = about["n_vocab"]
+
+    @classmethod
+    def load(
+        cls,
+        name_or_path: str | PathLike[str],
+        *,
+        pattern: str | None = None,
+        specials: Mapping[str, int] | None = None,
+        unicode: str = "16.0",
+        ignore_merges: bool = True,
+        cache_bits: int = CACHE_BITS,
+    ) -> Encoder:
+        """An encoder for an embedded encoding by name (gpt2, cl100k_base, o200k_base, o200k_harmony), or for a
+        rank file by path.
+
+        pattern        a published expression or one of its names; needed with a path: a rank file does not say
+        specials       special tokens, text -> id; with a name they are known
+        unicode        version of the category tables: 15.0, 15.1, 16.0, 17.0
+        ignore_merges  a piece that is a token is that token even if merging does not reach it (as tiktoken does)
+        cache_bits     2**cache_bits pretokens are remembered a thread, 32 bytes each; 0: none
+
+        Raises LoadError (a ValueError) with `where` and `remedy`.
+        """
+        name = fspath(name_or_path)
+        encoding = ENCODINGS.get(ALIASES.get(name, name))
+        if encoding is not None:
+            ranks, where = embedded_ranks(encoding)
+            pattern = pattern or encoding.pattern
+            specials = encoding.specials if specials is None else specials
+        else:
+            if pattern is None and "/" not in name and "." not in name:
+                raise LoadError(
+                    "no such encoding", where=name,
+                    remedy=f"use one of {', '.join([*ENCODINGS, *ALIASES])}, or a rank file with its pattern",
+                )
+            ranks, where = read_ranks(name), name
+            if pattern is None:
+                raise LoadError(
+                    "a rank file does not say how text is split", where=name,
+                    remedy=f"give pattern=, an expression or one of {', '.join(NAMES)}",
+                )
+        return cls.from_ranks(
+            ranks, pattern=pattern, specials=specials, unicode=unicode, ignore_merges=ignore_merges,
+            cache_bits=cache_bits, name=ALIASES.get(name, name), where=where,
+        )
+
+    @classmethod
+    def from_ranks(
+        cls,
+        ranks: Mapping[bytes, int],
+        *,
+        pattern: str,
+        specials: Mapping[str, int] | None = None,
+        unicode: str = "16.0",
+        ignore_merges: bool = True,
+        cache_bits: int = CACHE_BITS,
+        name: str = "ranks",
+        where: str = "ranks",
+    ) -> Encoder:
+        """An encoder for ranks in memory: token bytes -> id, where a lower id is merged first. As `load` otherwise."""
+        found = find_pattern(pattern)
+        if found is None:
+            raise LoadError(
+                f"no machine for the pattern {pattern!r}", where=where, remedy=f"use one of {', '.join(NAMES)}"
+            )
+        if unicode not in _core.UNICODE_VERSIONS:
+            raise LoadError(
+                f"no tables of Unicode {unicode!r}", where=where, remedy=f"use one of {', '.join(_core.UNICODE_VERSIONS)}"
+            )
+        if not 0 <= cache_bits <= CACHE_BITS_MOST:
+            raise LoadError(f"cache_bits {cache_bits}", where=where, remedy=f"use 0 to {CACHE_BITS_MOST}")
+        special_ids = _checked_specials(specials or {}, ranks, where)
+        arguments = (*_columns(ranks), *_columns({text.encode(): number for text, number in special_ids.items()}))
+        options = _options(found, unicode, ignore_merges, cache_bits)
+        try:
+            tables = _core.Tables(*arguments, **options)
+        except _core.TableError as error:
+            raise _explain(error, ranks, where) from error
+        about = {
+            "name": name, "pattern": found.name, "unicode": unicode, "specials": dict(special_ids),
+            "n_vocab": max([*ranks.values(), *special_ids.values()]) + 1,
+        }
+        return cls(tables, arguments, options, about)
+
+    @property
+    def unreachable(self) -> int:
+        """How many ordinary tokens the merging of their own bytes does not give (0 for gpt2, cl100k, o200k)."""
+        return int(self._tables.unreachable)
+
+    def unreachable_ids(self) -> list[int]:
+        """Their ids, ascending."""
+        return list(self._tables.unreachable_ids())
+
+    def encode(self, data: Document, *, specials: bool = False) -> Ids:
+        """The ids of a document, numpy.uint32[n].
+
+        Any bytes are accepted; a `str` is its UTF-8, and a lone surrogate in it is a UnicodeEncodeError. With
+        `specials`, special tokens are matched before anything else, the leftmost first and of these the longest;
+        without, their text is ordinary text. Raises MemoryError; OverflowError for a pretoken of 4 GiB.
+        """
+        ids: Ids = self._tables.encode(data, self._match(specials))
+        return ids
+
+    def encode_spans(self, data: Document, *, specials: bool = False) -> tuple[Ids, Offsets]:
+        """(ids, spans): spans[i] are the start and end of token i in the document's bytes, numpy.uint64[n, 2]."""
+        ids = self.encode(data, specials=specials)
+        return ids, self._tables.spans(ids)
+
+    def encode_batch(
+        self, documents: Iterable[Document], *, threads: int = 1, specials: bool = False
+    ) -> tuple[Ids, Offsets]:
+        """(values, offsets): the ids of document i are values[offsets[i]:offsets[i + 1]].
+
+        values numpy.uint32, offsets numpy.uint64[n + 1]. The result does not depend on `threads` (1 to 1,024).
+        """
+        result: tuple[Ids, Offsets] = self._tables.encode_batch(documents, _threads(threads), self._match(specials))
+        return result
+
+    def encode_buffer(
+        self, data: Document, offsets: Any, *, threads: int = 1, specials: bool = False
+    ) -> tuple[Ids, Offsets]:
+        """As encode_batch, where document i is data[offsets[i]:offsets[i + 1]] (bytes; numpy.uint64[n + 1])."""
+        cuts = numpy.ascontiguousarray(offsets, dtype=numpy.uint64)
+        result: tuple[Ids, Offsets] = self._tables.encode_buffer(data, cuts, _threads(threads), self._match(specials))
+        return result
+
+    def decode(self, ids: Sequence[int] | NDArray[Any]) -> bytes:
+        """The bytes of the ids, joined. ValueError names the first id that is not in the vocabulary and its index."""
+        return bytes(self._tables.decode(_as_ids(ids)))
+
+    def decode_batch(self, values: Sequence[int] | NDArray[Any], offsets: Any) -> list[bytes]:
+        """One byte string for each document of an encode_batch result."""
+        ids = _as_ids(values)
+        cuts = numpy.asarray(offsets).tolist()
+        return [bytes(self._tables.decode(ids[a:b])) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+
+    def token_bytes(self, token_id: int) -> bytes:
+        """The bytes of an id, ordinary or special; ValueError if there is none."""
+        found = self._tables.token_bytes(token_id) if 0 <= token_id <= GREATEST_ID else None
+        if found is None:
+            raise ValueError(f"id {token_id}: not in the vocabulary")
+        return bytes(found)
+
+    def token_id(self, token: bytes) -> int | None:
+        """The id of exactly these bytes as an ordinary token, or None."""
+        found: int | None = self._tables.find(token)
+        return found
+
+    def pretokens(self, data: Document) -> list[tuple[int, int]]:
+        """Byte spans of the pieces that the pretokenizer makes of a document, special tokens not regarded."""
+        ends: list[int] = self._tables.pretokens(data)
+        return list(zip([0, *ends[:-1]], ends, strict=True)) if ends else []
+
+    def trace(self, data: Document, *, specials: bool = False) -> list[dict[str, Any]]:
+        """The decisions taken on a document, in order, from the trace build (schema: docs/FORMATS.md)."""
+        return self.trace_ids(data, specials=specials)[1]
+
+    def trace_ids(self, data: Document, *, specials: bool = False) -> tuple[Ids, list[dict[str, Any]]]:
+        """(ids, decisions) of the trace build."""
+        result: tuple[Ids, list[dict[str, Any]]] = self._traced().trace(data, self._match(specials))
+        return result
+
+    def _traced(self) -> Any:
+        with self._lock:
+            if self._trace_tables is None:
+                from tokassay.engines.dat_bpe import _trace
+
+                self._trace_tables = _trace.TraceTables(*self._arguments, **self._options)
+        return self._trace_tables
+
+    def _match(self, specials: bool) -> bool:
+        if specials and not self.specials:
+            raise ValueError(f"{self.name}: no special tokens were given when it was loaded; give specials= to load")
+        return specials
+
+
+def _threads(threads: int) -> int:
+    if not 1 <= threads <= THREADS_MOST:
+        raise ValueError(f"threads: {threads} is outside 1..{THREADS_MOST}")
+    return threads
+
+
+def _options(pattern: Pattern, unicode: str, ignore_merges: bool, cache_bits: int) -> dict[str, Any]:
+    version = _core.UNICODE_VERSIONS.index(unicode)
+    return {
+        **pattern.parameters(), "unicode": version, "ignore_merges": bool(ignore_merges), "cache_bits": cache_bits,
+    }
+
+
+def _columns(tokens: Mapping[bytes, int]) -> tuple[NDArray[numpy.uint8], Offsets, Ids]:
+    """Tokens by id as joined bytes, offsets and ids: the form that the tables are built from."""
+    order = sorted(tokens.items(), key=lambda item: item[1])
+    text = numpy.frombuffer(b"".join([token for token, _ in order]), numpy.uint8)
+    offsets = numpy.zeros(len(order) + 1, numpy.uint64)
+    numpy.cumsum([len(token) for token, _ in order], out=offsets[1:])
+    return text, offsets, numpy.array([number for _, number in order], numpy.uint32)
+
+
+def _checked_specials(specials: Mapping[str, int], ranks: Mapping[bytes, int], where: str) -> dict[str, int]:
+    texts = {number: token for token, number in ranks.items()} if specials else {}
+    for text, number in specials.items():
+        problem = ""
+        if not text:
+            problem = "a special token of no text"
+        elif not 0 <= number <= GREATEST_ID:
+            problem = f"special token {text!r}: id {number} is outside 0..{GREATEST_ID}"
+        elif texts.get(number, text.encode()) != text.encode():
+            problem = f"special token {text!r}: id {number} is that of an ordinary token"
+        if problem:
+            raise LoadError(problem, where=where, remedy="give the vocabulary's own special tokens")
+    return dict(specials)
+
+
+def _explain(error: Any, ranks: Mapping[bytes, int], where: str) -> LoadError:
+    if error.reason == "missing byte":
+        return LoadError(
+            f"byte {error.culprit:02x} has no token", where=where,
+            remedy="byte-level BPE needs all 256 single bytes: give the whole file",
+        )
+    if error.reason == "duplicate id":
+        return LoadError("an id stands for two tokens", where=where, remedy="leave one token an id")
+    return LoadError(error.reason, where=where, remedy="give the vocabulary as it was published")
+
+
+def _as_ids(ids: Any) -> Ids:
+    """ids as contiguous numpy.uint32; ValueError for one that does not fit, TypeError where they are no integers."""
+    array = numpy.asarray(ids)
+    if array.size == 0:
+        return numpy.empty(0, numpy.uint32)
+    if array.dtype != numpy.uint32:
+        if array.dtype.kind not in "iuO" or not all(isinstance(i, int) for i in (ids if array.dtype.kind == "O" else ())):
+            raise TypeError(f"ids must be integers, not {array.dtype}")
+        wrong = numpy.flatnonzero((array < 0) | (array > GREATEST_ID))
+        if wrong.size:
+            raise ValueError(f"id {array[wrong[0]]} at index {wrong[0]}: not in the vocabulary")
+    return numpy.ascontiguousarray(array, dtype=numpy.uint32)

@@ -1,0 +1,12 @@
+"""The one kind of error that a caller of dat-bpe can cause while loading."""
+
+from __future__ import annotations
+
+
+class LoadError(ValueError):
+    """A vocabulary that cannot be loaded: `where` is the file and the place in it, `remedy` what to do."""
+
+    def __init__(self, message: str, *, where: str, remedy: str) -> None:
+        super().__init__(f"{where}: {message}; {remedy}")
+        self.where = where
+        self.remedy = remedy
