@@ -222,11 +222,11 @@ class _Runner:
         policy: str,
     ) -> None:
         digest = block.digest
-        keys = {(lane, op): result_key(lane, op, self.oracle, digest) for lane in lanes for op in asked.operations}
-        known = self.store.find(keys.values())
+        keys = [(lane, op, result_key(lane, op, self.oracle, digest)) for lane in lanes for op in asked.operations]
+        known = self.store.find(key for _, _, key in keys)
         flight = _Flight(block, subject, corpus, names, policy)
         todo: list[tuple[Lane, Result]] = []
-        for (lane, operation), key in keys.items():
+        for lane, operation, key in keys:
             # An opaque contract's engines are held to each other, so the company they were in matters: never reused.
             if key in known and subject.modelled:
                 self.record(flight, lane, *known[key], reused=True)

@@ -61,6 +61,9 @@ class Divergences:
             if verdict not in SHOWN or i < 0:
                 continue
             signature = detail["signature"] if detail else "not examined one by one"
+            if verdict == "declared":
+                # One line a variant and stage: the classes on either side vary with every byte of a fuzz document.
+                signature = f"{own} for {asked}" + (f": {detail['stage']}" if detail else "")
             key = (contract, specials, engine, verdict, signature)
             found = self._found.get(key)
             if found is None:

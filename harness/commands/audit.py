@@ -98,12 +98,12 @@ def audit(
             file=sys.stderr,
         )
         raise SystemExit(130) from None
-    from tokassay.reports.read import load
+    from tokassay.reports.read import read_run
     from tokassay.reports.tables import build
     from tokassay.reports.write import write_report
 
     paths = write_report(store, outcome.run, out)
-    frames = load(store, outcome.run)
+    frames = read_run(store, outcome.run)
     tables = build(frames)
     if as_json:
         from tokassay.reports.json import audit_object
