@@ -52,6 +52,8 @@ class EngineSpec:
     licence: str
     home: str
     entry_points: dict[str, str] = field(default_factory=dict)
+    # Operations whose entry point has another byte policy than the engine: a batch call that takes text only.
+    byte_policies: dict[str, str] = field(default_factory=dict)
     memory_mb: int = 4096
     timeout_s: float = 120.0
     lock: Path | None = None
@@ -133,7 +135,7 @@ EXAMPLES = {
 LISTS = {"algorithms": ALGORITHMS, "specials": SWITCH, "operations": OPERATIONS}
 CHOICES = {"environment": ("project", "own")}
 NUMBERS = ("memory_mb", "timeout_s")
-TABLES = ("entry_points", "options")
+TABLES = ("entry_points", "byte_policies", "options")
 
 
 def _spec(path: Path, name: str, table: Any) -> EngineSpec:

@@ -28,7 +28,7 @@ from tokassay.harness.divergences import FAILED, Divergences
 from tokassay.harness.expect import oracle_keys
 from tokassay.harness.lanes import Lanes, Vocabulary
 from tokassay.harness.store import Result, Store
-from tokassay.harness.suites import CorpusRequest, Suite
+from tokassay.harness.suites import OPERATIONS, CorpusRequest, Suite
 from tokassay.harness.tasks import Lane, Pools, Subject, Task, run_block
 
 
@@ -87,7 +87,7 @@ def oracle_digest() -> str:
 def result_key(lane: Lane, operation: str, oracle: str, block: str) -> str:
     """The key of a result row: what its verdicts depend on, and nothing else."""
     parts = [
-        lane.contract.digest,
+        lane.held_to(operation).digest,
         operation,
         lane.entry_points.get(operation, operation),
         lane.build,
@@ -231,13 +231,13 @@ class _Runner:
             if key in known and subject.modelled:
                 self.record(flight, lane, *known[key], reused=True)
             else:
-                self.contract(lane.contract, subject.name)
+                self.contract(lane.held_to(operation), subject.name)
                 todo.append(
                     (
                         lane,
                         Result(
                             key,
-                            lane.contract.digest,
+                            lane.held_to(operation).digest,
                             operation,
                             lane.entry_points.get(operation, operation),
                             lane.build,
@@ -308,7 +308,7 @@ class _Runner:
             result,
             contract=flight.subject.name,
             engine=lane.engine,
-            own=oracle_name(lane.contract, block.domain),
+            own=oracle_name(lane.held_to(result.operation), block.domain),
             asked=oracle_name(flight.subject.asked, block.domain),
             corpus=flight.corpus,
             domain=block.domain,
@@ -353,7 +353,8 @@ class _Stored:
 
     def _keys(self) -> Iterator[str]:
         asked = self.subject.asked
-        contracts = {asked.digest: asked} | {lane.contract.digest: lane.contract for lane in self.lanes}
+        held = (lane.held_to(operation) for lane in self.lanes for operation in OPERATIONS)
+        contracts = {asked.digest: asked} | {contract.digest: contract for contract in held}
         return oracle_keys(self.block, contracts.values(), asked, self.subject.oracle)
 
 

@@ -16,7 +16,9 @@ from tokassay.engines.roster import EngineSpec, load_roster
 from tokassay.harness import environment
 from tokassay.harness.ask import Asker
 from tokassay.harness.contract import Contract
+from tokassay.harness.domains import DOMAINS
 from tokassay.harness.errors import INFRASTRUCTURE, InputError
+from tokassay.harness.expect import governing
 from tokassay.harness.hosts import installed, nearest, open_host
 from tokassay.harness.load import Loaded, load_vocabulary
 from tokassay.harness.store import Store
@@ -96,8 +98,11 @@ class Lanes:
             unicode=None if spec.unicode == "asked" else spec.unicode,
             byte_policy=None if spec.byte_policy == "asked" else spec.byte_policy,
         )
-        for engine, held in ((spec.name, contract), (ORACLE, contract), (ORACLE, asked)):
-            self._loaded[engine, held.digest] = vocabulary.loaded
+        entry_points = [contract.with_variants(byte_policy=policy) for policy in spec.byte_policies.values()]
+        self._loaded[spec.name, contract.digest] = vocabulary.loaded
+        for held in (asked, contract, *entry_points):
+            for one in (held, *(governing(held, asked, domain) for domain in DOMAINS)):
+                self._loaded[ORACLE, one.digest] = vocabulary.loaded
         unsupported, hello = self._try(spec, contract)
         return Lane(
             engine=spec.name,
@@ -110,6 +115,7 @@ class Lanes:
             traces=bool(hello.get("trace")),
             modifiers={"threads": self.threads},
             unsupported=unsupported,
+            byte_policies=spec.byte_policies,
         )
 
     def _try(self, spec: EngineSpec, contract: Contract) -> tuple[str, dict[str, Any]]:

@@ -36,6 +36,12 @@ class Lane:
     traces: bool
     modifiers: Mapping[str, Any]
     unsupported: str = ""
+    byte_policies: Mapping[str, str] = field(default_factory=dict)
+
+    def held_to(self, operation: str) -> Contract:
+        """The contract of one operation: the lane's, but for the byte policy of that entry point."""
+        policy = self.byte_policies.get(operation)
+        return self.contract.with_variants(byte_policy=policy) if policy else self.contract
 
     def reason_against(self, operation: str) -> str:
         """Why this lane cannot do an operation; "" where it can."""
@@ -170,7 +176,7 @@ class _Run:
             raise OracleFailure(f"oracle: {error}") from error
 
     def judge(self, lane: Lane, result: Result) -> None:
-        held = Held(self.expected(lane.contract), self.expected(self.subject.asked))
+        held = Held(self.expected(lane.held_to(result.operation)), self.expected(self.subject.asked))
         asker = self.pool.asker(lane.engine, lane.contract)
 
         def because(i: int, output: Output | None) -> dict[str, Any]:
@@ -183,7 +189,7 @@ class _Run:
     ) -> dict[str, Any]:
         document = self.block.document(i)
         if output is None:
-            key = (lane.contract.digest, i)
+            key = (held.own.contract.digest, i)
             if key not in self.findings:
                 own, asked = held.own.output("ids"), held.asked.output("ids")
                 self.findings[key] = explain(

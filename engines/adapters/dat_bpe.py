@@ -16,7 +16,7 @@ class Adapter:
     """Contracts of ranks under `byte-alphabet`, whose single pattern the encoder has a machine for."""
 
     name = "dat-bpe"
-    operations = ("encode", "encode_batch", "decode", "offsets", "trace")
+    operations = ("encode", "encode_batch", "decode", "offsets")
     offset_unit = "bytes"
     rejects = ()
 
