@@ -52,25 +52,21 @@ class Scanned:
     text    the characters to match against
     data    the bytes to merge
     starts  byte offset in `data` of each character and, last, len(data); None: data is text in UTF-8
-    origin  document offsets: byte k of `data` came from document bytes origin[k] on; len(data) + 1 entries;
-            None: from byte base + k
+    origin  document bytes (start, end) behind each byte of `data`; None: byte base + k alone is behind byte k
     base    document offset of the stretch
     """
 
     text: str
     data: bytes
     starts: Sequence[int] | None = None
-    origin: Sequence[int] | None = None
+    origin: Sequence[tuple[int, int]] | None = None
     base: int = 0
 
     def document_span(self, start: int, end: int) -> tuple[int, int]:
-        """Document bytes behind data[start:end]; an end inside a replacement widens to the whole of it."""
+        """Document bytes behind data[start:end], which is not empty; part of a replacement stands for all of it."""
         if self.origin is None:
             return self.base + start, self.base + end
-        last = end
-        while last < len(self.data) and end > start and self.origin[last] == self.origin[end - 1]:
-            last += 1
-        return self.origin[start], self.origin[last] if end > start else self.origin[start]
+        return self.origin[start][0], self.origin[end - 1][1]
 
 
 def scan(data: bytes, policy: str, *, base: int = 0) -> Scanned:
@@ -115,18 +111,17 @@ def _byte_alphabet(data: bytes, base: int) -> Scanned:
 
 def _replace(data: bytes, base: int, *, each_byte: bool) -> Scanned:
     text: list[str] = []
-    origin = array("Q")
+    origin: list[tuple[int, int]] = []
     for start, end, well_formed in utf8.runs(data):
         if well_formed:
             text.append(data[start:end].decode("utf-8"))
-            origin.extend(range(base + start, base + end))
+            origin.extend((base + at, base + at + 1) for at in range(start, end))
             continue
         while start < end:
             width = 1 if each_byte else utf8.maximal_subpart(data, start)
             text.append(REPLACEMENT)
-            origin.extend([base + start] * len(REPLACEMENT.encode()))
+            origin.extend([(base + start, base + start + width)] * len(REPLACEMENT.encode()))
             start += width
-    origin.append(base + len(data))
     replaced = "".join(text)
     return Scanned(replaced, replaced.encode("utf-8"), None, origin, base)
 
@@ -145,8 +140,8 @@ def prefixed(scanned: Scanned, prefix: str) -> Scanned:
     empty."""
     width = len(prefix)
     starts = None if scanned.starts is None else array("Q", [*range(width), *(at + width for at in scanned.starts)])
-    ends = scanned.origin
-    if ends is None:
-        ends = range(scanned.base, scanned.base + len(scanned.data) + 1)
-    origin = array("Q", [*[scanned.base] * width, *ends])
+    behind = scanned.origin
+    if behind is None:
+        behind = [(at, at + 1) for at in range(scanned.base, scanned.base + len(scanned.data))]
+    origin = [(scanned.base, scanned.base)] * width + list(behind)
     return Scanned(prefix + scanned.text, prefix.encode("ascii") + scanned.data, starts, origin, scanned.base)

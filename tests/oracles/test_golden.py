@@ -99,9 +99,9 @@ def test_vector(make_oracle: Callable[..., Oracle], vector: dict[str, Any]) -> N
 def test_a_wrong_rank_is_noticed(
     make_contract: Callable[..., dict[str, Any]], make_ranks: Callable[[str], dict[bytes, int]]
 ) -> None:
-    """The check itself is checked: one merge that comes too late ("el", before "ell", "ello", "Hello") fails some."""
+    """The check itself is checked: a merge that comes too late breaks words that are built on it."""
     tokens = dict(make_ranks("gpt2"))
-    tokens[b"el"] = 60_000
+    tokens[b" con"] = 60_000
     faulty = Oracle(make_contract("gpt2"), tokens)
     wrong = [
         vector["id"]
@@ -112,4 +112,4 @@ def test_a_wrong_rank_is_noticed(
         and "input_hex" in vector
         and faulty.encode(bytes.fromhex(vector["input_hex"])) != vector["ids"]
     ]
-    assert "llama-10" in wrong
+    assert "llama-22" in wrong
