@@ -17,6 +17,7 @@ from tokassay.corpora.sample import sample
 
 DEFAULT = ("<|endoftext|>",)
 JOINED = 1000
+PARAGRAPH = 2000
 # Pairs are looked at for this many specials at most: some vocabularies have over a thousand.
 PAIRED = 12
 AROUND = (
@@ -91,7 +92,8 @@ def near_misses(text: str) -> Iterator[tuple[str, str]]:
 
 def joined(specials: Sequence[str], size: int, seed: int) -> Iterator[Document]:
     """Documents of 2 to 12 real paragraphs with a special token after each, as a training stream has them."""
-    paragraphs = [document.data for document in sample() if document.data]
+    # Long files are cut between characters: what is joined here is well-formed.
+    paragraphs = [d.data[:PARAGRAPH].decode("utf-8", "ignore").encode() for d in sample() if d.data]
     for k in range(size):
         draws = Draws("specials", seed, k)
         # The first special token is the joiner of real streams: half of all documents have only that one.
@@ -100,7 +102,7 @@ def joined(specials: Sequence[str], size: int, seed: int) -> Iterator[Document]:
         parts = []
         for _ in range(1 + draws.length(12)):
             text = specials[0] if usual else draws.choice(specials)
-            parts.append(draws.choice(paragraphs)[:2000] + f"{before}{text}{after}".encode())
+            parts.append(draws.choice(paragraphs) + f"{before}{text}{after}".encode())
         yield Document(f"specials {seed}/{k}", b"".join(parts), "real paragraphs joined by special tokens")
 
 

@@ -50,7 +50,8 @@ def mixed(n: int) -> npt.NDArray[np.uint64]:
 
 
 def _drawn(n: int, alphabet: bytes) -> bytes:
-    return np.frombuffer(alphabet, np.uint8)[mixed(n) % np.uint64(len(alphabet))].tobytes()
+    letters = np.frombuffer(alphabet, np.uint8)[mixed(n) % np.uint64(len(alphabet))]
+    return bytes(letters)
 
 
 def _joined_words(n: int, between: bytes) -> bytes:

@@ -15,6 +15,7 @@ from tokassay.corpora.document import CorpusError
 from tokassay.corpora.fuzz import STANDARD, open_fuzz
 from tokassay.corpora.joined import JOINED, open_specials
 from tokassay.corpora.lengths import MOST, SMALL, open_lengths
+from tokassay.corpora.prepared import open_real, real_names
 from tokassay.corpora.readers.paths import open_path, split_spec
 from tokassay.corpora.sample import open_sample
 from tokassay.corpora.tuples import open_classes
@@ -113,6 +114,8 @@ def open_corpus(
     kind, _, argument = spec.partition(":")
     if kind in SOURCES:
         return SOURCES[kind][0](Asked(spec, argument, seed, tokens, tuple(specials)))
+    if spec in real_names():
+        return open_real(spec, spec)
     path, _, _ = split_spec(spec)
     if os.sep in spec or "/" in spec or path.exists():
         return open_path(spec)
@@ -120,7 +123,7 @@ def open_corpus(
 
 
 def _nearest(kind: str) -> str:
-    near = difflib.get_close_matches(kind, list(SOURCES), n=3, cutoff=0.5)
+    near = difflib.get_close_matches(kind, [*SOURCES, *real_names()], n=3, cutoff=0.5)
     suffix = Path(kind).suffix
     hint = f"did you mean {' or '.join(near)}?" if near else "see: tokassay corpora list"
     return f"{hint} (no file {kind} here either)" if suffix else hint
