@@ -7,7 +7,7 @@ one does not: an inference names the likeliest stage, and says that it is one.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tokassay.harness.explain import explain, first_differing
@@ -55,17 +55,24 @@ class Side:
 class Difference:
     """Why two sides differ.
 
-    `token` is the index of the first differing token, None where a side gave no ids; `known` is `traced` or
-    `inferred`.
+    `token` is the index of the first differing token, None where a side gave no ids. `known` is `traced` where each
+    side's own decisions were compared, else `inferred`; `through` names the oracles that stood in for silent sides.
     """
 
     token: int | None
     stage: str
     known: str
     sentence: str
+    through: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        return {"token": self.token, "stage": self.stage, "known": self.known, "sentence": self.sentence}
+        return {
+            "token": self.token,
+            "stage": self.stage,
+            "known": self.known,
+            "through": list(self.through),
+            "sentence": self.sentence,
+        }
 
 
 def same(a: Side, b: Side) -> bool:
@@ -73,12 +80,26 @@ def same(a: Side, b: Side) -> bool:
     return a.outcome == b.outcome and a.ids == b.ids
 
 
-def difference(a: Side, b: Side, document: bytes) -> Difference | None:
-    """The first differing token and decision; None where the sides do not differ."""
+def difference(
+    a: Side, b: Side, document: bytes, stand_ins: tuple[Side | None, Side | None] = (None, None)
+) -> Difference | None:
+    """The first differing token and decision; None where the sides do not differ.
+
+    `stand_ins` are traced sides that gave the same ids as `a` and `b`: an oracle under the same variants speaks for an
+    engine that is silent, and what is found so is still `inferred`.
+    """
     if same(a, b):
         return None
     if a.outcome != "ids" or b.outcome != "ids":
         return ended_otherwise(a, b, document)
+    through = []
+    spoken = []
+    for side, other in zip((a, b), stand_ins, strict=True):
+        if side.decisions is None and other is not None and other.ids == side.ids:
+            through.append(other.name)
+            side = replace(side, decisions=other.decisions)
+        spoken.append(side)
+    a, b = spoken
     # The side that is traced is the one against which the other's pieces are read.
     got, expected = (b, a) if b.decisions is None else (a, b)
     finding = explain(
@@ -91,9 +112,9 @@ def difference(a: Side, b: Side, document: bytes) -> Difference | None:
         got_name=got.name,
         expected_name=expected.name,
     )
-    known = "traced" if finding.signature.startswith("traced") else "inferred"
+    known = "traced" if finding.signature.startswith("traced") and not through else "inferred"
     sentence = finding.explanation.removeprefix("inferred: ")
-    return Difference(first_differing(a.ids, b.ids), finding.stage, known, sentence)
+    return Difference(first_differing(a.ids, b.ids), finding.stage, known, sentence, tuple(through))
 
 
 def by_id(*sides: Side) -> Callable[[int], bytes | None]:
@@ -145,3 +166,11 @@ def aligned(a: Side, b: Side) -> list[tuple[int | None, int | None]]:
         rows.append((i if take_left else None, j if take_right else None))
         i, j = i + take_left, j + take_right
     return rows
+
+
+def piece_spans(side: Side) -> list[Span] | None:
+    """Byte spans of the pretokenizer's pieces and of special tokens, in order; None for a side that is not traced."""
+    if side.decisions is None:
+        return None
+    found = [d for d in side.decisions if d["stage"] in ("pretokenize", "special")]
+    return sorted((int(d["start"]), int(d["end"])) for d in found)

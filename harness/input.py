@@ -73,8 +73,8 @@ def read_document(hexadecimal: str | None, text: str | None, file: str | None) -
         ) from None
 
 
-def read_standard_input(unasked: bool) -> bytes:
+def read_standard_input(unasked: bool, remedy: str = ONE_OF) -> bytes:
     """All of standard input; `unasked` (no option named it): not from a terminal. Raises InputError."""
     if sys.stdin is None or (unasked and sys.stdin.isatty()):
-        raise InputError("no input", remedy=ONE_OF)
+        raise InputError("no input", remedy=remedy)
     return sys.stdin.buffer.read()

@@ -6,116 +6,122 @@ path names, which are shown beside them as they are.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
+from tokassay.harness.alphabet import to_alphabet
+from tokassay.harness.differ import Decision, Side
 from tokassay.harness.pieces import bracketed
 
+# One letter: the four classes of an engine that keeps no more; two: general categories, by their first letter.
 CLASSES = {"L": "letter", "N": "number", "S": "white space", "O": "other"}
-MAJOR = {
+CATEGORIES = {
     "L": "letter",
     "M": "mark",
     "N": "number",
     "P": "punctuation",
     "S": "symbol",
     "Z": "separator",
-    "C": "control",
+    "C": "control or unassigned",
 }
+# Unicode Table 3-7: the second byte's range where it is narrower than 80..BF.
+SECOND = {0xE0: (0xA0, 0xBF), 0xED: (0x80, 0x9F), 0xF0: (0x90, 0xBF), 0xF4: (0x80, 0x8F)}
 
 
 @dataclass(frozen=True)
 class Row:
-    """One decision: where, at which stage, by which path, and what it means."""
+    """One decision: where, at which stage, on which bytes, by which path, and what it means.
+
+    `width` is proposed/accepted, `next` the offset a scan goes on from; a field that its stage lacks is ''.
+    """
 
     offset: int
     stage: str
     path: str
     bytes: str
     width: str
-    value: str
-    kind: str
     next: str
     meaning: str
 
 
-def rows(decisions: Iterable[Mapping[str, Any]], document: bytes) -> list[Row]:
-    """The rows of a trace, in the order of the decisions."""
-    return [row(decision, document) for decision in decisions]
+def rows(decisions: Iterable[Decision], document: bytes, policy: str = "") -> list[Row]:
+    """The rows of a trace, in the order of the decisions; `policy` is the byte policy they were taken under."""
+    return [row(decision, document, policy) for decision in decisions]
 
 
-def row(decision: Mapping[str, Any], document: bytes) -> Row:
-    """One decision as a row; a field that its stage does not have is ''."""
-    stage = str(decision["stage"])
+def row(decision: Decision, document: bytes, policy: str = "") -> Row:
+    """One decision as a row."""
     start, end = extent(decision)
-    width = f"{decision['proposed']}/{decision['accepted']}" if "proposed" in decision else ""
     return Row(
-        offset=int(decision.get("offset", start)),
-        stage=stage,
-        path=str(decision.get("path") or decision.get("rule") or ""),
+        offset=start,
+        stage=str(decision["stage"]),
+        path=str(decision.get("rule") or decision.get("path") or ""),
         bytes=document[start:end].hex(" "),
-        width=width,
-        value=shown_value(decision.get("value")),
-        kind=str(decision.get("class") or ""),
+        width=f"{decision['proposed']}/{decision['accepted']}" if "proposed" in decision else "",
         next=str(decision.get("next", "")),
-        meaning=meaning(decision, document),
+        meaning=meaning(decision, document, policy),
     )
 
 
-def extent(decision: Mapping[str, Any]) -> tuple[int, int]:
-    """The byte span (start, end) that a decision is about."""
+def extent(decision: Decision) -> tuple[int, int]:
+    """The byte span (start, end) that a decision is about. A merge's offset is its piece's, its position within."""
     if "start" in decision and "end" in decision:
         return int(decision["start"]), int(decision["end"])
     start = int(decision.get("offset", 0))
-    if "left" in decision and "right" in decision:
-        return start, start + len(decision["left"]) // 2 + len(decision["right"]) // 2
+    if decision["stage"] == "merge":
+        start += int(decision.get("position", 0))
+        return start, start + (len(str(decision["left"])) + len(str(decision["right"]))) // 2
     return start, start + int(decision.get("accepted") or 0)
 
 
-def shown_value(value: object) -> str:
-    """A code point as U+0041; anything else as it is."""
-    return f"U+{value:04X}" if isinstance(value, int) else str(value or "")
-
-
-def meaning(decision: Mapping[str, Any], document: bytes) -> str:
+def meaning(decision: Decision, document: bytes, policy: str = "") -> str:
     """One decision in words."""
     stage = str(decision["stage"])
     start, end = extent(decision)
     piece = bracketed(document[start:end])
     if stage == "scan":
-        return scanned(decision, document, start, end)
+        return scanned(decision, document, policy)
     if stage == "classify":
-        return f"{piece} is {named_class(str(decision.get('class', '')))}"
+        return named_class(str(decision.get("class", "")))
     if stage == "pretokenize":
         return f"the piece {piece}"
     if stage == "lookup":
         return f"{piece} is token {decision.get('id')}"
     if stage == "merge":
-        left, right = (bytes.fromhex(str(decision.get(side, ""))) for side in ("left", "right"))
+        left, right = (bytes.fromhex(str(decision[side])) for side in ("left", "right"))
         pair = f"{bracketed(left)} + {bracketed(right)}"
         return f"{pair} -> {bracketed(left + right)}, rank {decision.get('rank')}"
     if stage == "special":
-        return f"{piece} is the special token {decision.get('id')}"
-    return piece if end > start else ""
+        return f"{piece} is special token {decision.get('id')}"
+    return f"{piece} is changed" if stage == "normalize" else piece
 
 
 def named_class(name: str) -> str:
-    """`L` as `L (letter)`, `Lo` as `Lo (letter)`."""
-    word = CLASSES.get(name) or MAJOR.get(name[:1])
+    """`L` as `L (letter)`, `Lo` as `Lo (letter)`; `S` alone is White_Space."""
+    word = CLASSES.get(name) or CATEGORIES.get(name[:1])
     return f"{name} ({word})" if word else name
 
 
-def scanned(decision: Mapping[str, Any], document: bytes, start: int, end: int) -> str:
+def scanned(decision: Decision, document: bytes, policy: str) -> str:
     """What a scanner took and why: a well-formed sequence, or one byte and what was wrong with it."""
-    value = decision.get("value")
+    start, end = extent(decision)
     taken = document[start:end]
+    kind = f", class {named_class(str(decision['class']))}" if decision.get("class") else ""
     try:
-        character = taken.decode("utf-8")
+        points = " ".join(f"U+{ord(character):04X}" for character in taken.decode("utf-8"))
     except UnicodeDecodeError:
-        stands = f", stands for {shown_value(value)}" if isinstance(value, int) and value > 0xFF else ""
-        return f"ill-formed: {fault(document, start)}; taken alone{stands}"
-    points = " ".join(f"U+{ord(c):04X}" for c in character)
-    return f"{bracketed(taken)} {points}, {len(taken)} byte(s), well-formed"
+        return f"{fault(document, start)}: {stands_for(taken, policy)}{kind}"
+    return f"{bracketed(taken)} {points}{kind}"
+
+
+def stands_for(taken: bytes, policy: str) -> str:
+    """What a byte policy makes of ill-formed bytes."""
+    if policy == "byte-alphabet" and len(taken) == 1:
+        character = to_alphabet(taken)
+        return f"taken alone, it stands for U+{ord(character):04X} {character}"
+    if policy.startswith("replace"):
+        return f"{len(taken)} byte(s) become U+FFFD"
+    return f"{len(taken)} byte(s) taken"
 
 
 def fault(document: bytes, at: int) -> str:
@@ -139,5 +145,21 @@ def fault(document: bytes, at: int) -> str:
     return f"{lead:02x} was not accepted"
 
 
-# Unicode Table 3-7: the second byte's range where it is narrower than 80..BF.
-SECOND = {0xE0: (0xA0, 0xBF), 0xED: (0x80, 0x9F), 0xF0: (0x90, 0xBF), 0xF4: (0x80, 0x8F)}
+def render(side: Side, document: bytes) -> None:
+    """Print a trace as a table."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    console.print(f"{side.name} {side.version} under {side.variants}, document {bracketed(document)}", markup=False)
+    table = Table("at", "stage", "bytes", "width", "meaning", "path or rule", "next")
+    stage = ""
+    for each in rows(side.decisions or (), document, side.variants.partition("@")[0]):
+        if stage and each.stage != stage and "scan" in (stage, each.stage):
+            table.add_section()
+        stage = each.stage
+        cells = (str(each.offset), each.stage, each.bytes, each.width, each.meaning, each.path, each.next)
+        table.add_row(*(Text(cell, overflow="fold") for cell in cells))
+    console.print(table)
+    console.print(f"ids {' '.join(map(str, side.ids))}", markup=False)

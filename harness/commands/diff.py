@@ -1,0 +1,155 @@
+"""`tokassay diff`: two engines on one document, side by side, and the first decision in which they part."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from tokassay.harness.commands.options import (
+    File,
+    Hex,
+    Json,
+    Pattern,
+    Roster,
+    Specials,
+    Text,
+    Variants,
+    Vocab,
+    asked,
+    print_json,
+)
+
+if TYPE_CHECKING:
+    from rich.table import Table
+    from tokassay.harness.differ import Difference, Side
+
+app = typer.Typer()
+
+BEFORE = 8  # rows shown before the first difference
+ROWS = 40  # rows shown in all, unless --all
+
+
+@app.command()
+def diff(
+    left: Annotated[
+        str,
+        typer.Argument(help="An engine, or oracle; NAME:POLICY, NAME@UNICODE or NAME:POLICY@UNICODE for variants."),
+    ],
+    right: Annotated[str, typer.Argument(help="The other, written the same way: oracle:tiktoken-bytes@15.0.")],
+    vocab: Vocab = "gpt2",
+    pattern: Pattern = None,
+    contract: Variants = None,
+    specials: Specials = False,
+    hexadecimal: Hex = None,
+    text: Text = None,
+    file: File = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help=f"Every token; without it, {ROWS} rows around the first difference.")
+    ] = False,
+    roster: Roster = None,
+    as_json: Json = False,
+) -> None:
+    """Show ids, pieces and byte spans of two engines side by side, and where they part first.
+
+    An engine encodes under the variants it declares, the oracle under those of --contract, unless others are written
+    after the name. The first differing decision is traced where both sides speak of their decisions, else inferred.
+    Exit codes: 0 the same, 1 they differ, 2 wrong use, 4 a side cannot take part, so that nothing was compared.
+    """
+    from tokassay.harness.differ import difference, same
+    from tokassay.harness.errors import AGREED, MISMATCH, NOTHING
+    from tokassay.harness.hosts import target
+    from tokassay.harness.input import read_document
+    from tokassay.harness.sides import ask_side, stand_in
+
+    document = read_document(hexadecimal, text, file)
+    what = asked(vocab, pattern, contract, specials, roster)
+    targets = [target(name, what.contract, what.roster) for name in (left, right)]
+    a, b = (ask_side(each, what.loaded, document, roster=what.roster) for each in targets)
+    compared = "unsupported" not in (a.outcome, b.outcome)
+    code = NOTHING if not compared else AGREED if same(a, b) else MISMATCH
+    found = None
+    if compared and not same(a, b):
+        others = [
+            stand_in(each, side, what.loaded, document, what.roster) for each, side in zip(targets, (a, b), strict=True)
+        ]
+        found = difference(a, b, document, (others[0], others[1]))
+    if as_json:
+        print_json(
+            {
+                "document": document.hex(),
+                "vocabulary": what.loaded.contract.vocabulary,
+                "left": a.to_json() | {"contract": targets[0].contract.digest},
+                "right": b.to_json() | {"contract": targets[1].contract.digest},
+                "same": same(a, b) if compared else None,
+                "difference": None if found is None else found.to_json(),
+                "exit_code": code,
+            }
+        )
+    else:
+        show(a, b, found, document, everything)
+    raise typer.Exit(code)
+
+
+def show(a: Side, b: Side, found: Difference | None, document: bytes, everything: bool) -> None:
+    """The table, and the first difference in words."""
+    from rich.console import Console
+    from tokassay.harness.pieces import bracketed
+
+    console = Console(soft_wrap=False, highlight=False)
+    shown = document if len(document) <= 64 else document[:64]
+    more = f" … {len(document)} bytes" if len(shown) < len(document) else ""
+    console.print(f"document {bracketed(shown)}{more}", markup=False)
+    for side in (a, b):
+        told = f"{side.name} {side.version} under {side.variants}: " if side.version else f"{side.name}: "
+        if side.outcome == "ids":
+            spoken = "traced" if side.decisions is not None else "not traced"
+            console.print(f"{told}{len(side.ids)} tokens, {spoken}", markup=False)
+        else:
+            console.print(f"{told}{side.outcome}" + (f": {side.detail}" if side.detail else ""), markup=False)
+    if a.outcome == "ids" or b.outcome == "ids":
+        console.print(table(a, b, everything))
+    if "unsupported" in (a.outcome, b.outcome):
+        console.print("nothing was compared: a side cannot take part", markup=False)
+    elif found is None:
+        console.print("same", markup=False)
+    else:
+        if found.token is not None:
+            console.print(f"first differing token: {found.token}", markup=False)
+        known = f"{found.known} through {' and '.join(found.through)}" if found.through else found.known
+        console.print(f"first differing decision ({known}): {found.stage}: {found.sentence}", markup=False)
+
+
+def table(a: Side, b: Side, everything: bool) -> Table:
+    """One row for the tokens that begin at the same byte; differing rows are marked."""
+    from rich.table import Table
+    from rich.text import Text as Plain
+    from tokassay.harness.differ import aligned
+
+    rows = aligned(a, b)
+    unlike = [cell(a, i)[0] != cell(b, j)[0] for i, j in rows]
+    first = unlike.index(True) if True in unlike else 0
+    low = 0 if everything else max(0, min(first - BEFORE, len(rows) - ROWS))
+    high = len(rows) if everything else min(len(rows), low + ROWS)
+    made = Table(caption=f"rows {low + 1} to {high} of {len(rows)}" if high - low < len(rows) else None)
+    made.add_column("")
+    for side in (a, b):
+        made.add_column(Plain(f"{side.name} id"), justify="right")
+        made.add_column("bytes")
+        made.add_column("piece", overflow="fold")
+    for n in range(low, high):
+        i, j = rows[n]
+        style = "bold red" if unlike[n] else ""
+        cells = [Plain(word, style=style) for word in ("≠" if unlike[n] else "", *cell(a, i), *cell(b, j))]
+        made.add_row(*cells)
+    return made
+
+
+def cell(side: Side, i: int | None) -> tuple[str, str, str]:
+    """Id, span and piece of a side's i-th token; blanks where it has none here."""
+    from tokassay.harness.pieces import bracketed
+
+    if i is None:
+        return "", "", ""
+    piece = side.pieces[i]
+    place = "" if side.spans is None else f"{side.spans[i][0]}..{side.spans[i][1]}"
+    return str(side.ids[i]), place, "[?]" if piece is None else bracketed(piece)
