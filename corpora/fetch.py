@@ -219,8 +219,8 @@ def _check_tree(entry: Entry, rows: list[tuple[str, str]]) -> None:
 
 
 def tree_digest(rows: Iterable[tuple[str, str]]) -> str:
-    """SHA-256 over the sorted lines `<sha256>  <path>` of (path, SHA-256 hex) rows."""
-    lines = sorted(f"{digest}  {path}\n" for path, digest in rows)
+    """SHA-256 over a line `<sha256>  <path>` for each (path, SHA-256 hex) row, in order of the paths."""
+    lines = (f"{digest}  {path}\n" for path, digest in sorted(rows))
     return sha256("".join(lines).encode("utf-8")).hexdigest()
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tokassay.harness.alphabet import to_alphabet
+from tokassay.harness.alphabet import from_alphabet, to_alphabet
 from tokassay.harness.contract import Contract
 from tokassay.harness.hf_stages import GPT2_PATTERN
 from tokassay.harness.load import Loaded
@@ -54,11 +54,22 @@ def materialize(loaded: Loaded, contract: Contract, cache_dir: Path) -> dict[str
         "vocab.bpe": lambda: merges_file(merges),
         "encoder.json": lambda: ids_file(vocabulary),
     }
-    if contract.add_prefix_space and contract.pretokenizer != (GPT2_PATTERN,):
+    if not _expressible(vocabulary, contract):
         del writers["tokenizer.json"]
     for name, write in writers.items():
         paths[name] = _keep(folder / named[name], write)
     return paths
+
+
+def _expressible(vocabulary: Vocabulary, contract: Contract) -> bool:
+    """Whether a tokenizer.json can say it: the prefix space once, and no added text that is another token's name."""
+    if contract.add_prefix_space and contract.pretokenizer != (GPT2_PATTERN,):
+        return False
+    for row in _added(contract):
+        named = from_alphabet(row["content"])
+        if named is not None and vocabulary.tokens.get(named, row["id"]) != row["id"]:
+            return False
+    return True
 
 
 def merge_list(loaded: Loaded, contract: Contract) -> tuple[Pair, ...] | None:

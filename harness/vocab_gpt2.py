@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -39,10 +40,14 @@ def read_merges(data: bytes, where: str) -> list[tuple[Pair, str]]:
 
 def read_pair(parts: list[str], place: str) -> Pair:
     """Two alphabet strings as bytes. Raises InputError."""
-    decoded = [from_alphabet(part) if part else None for part in parts]
-    if len(decoded) != 2 or decoded[0] is None or decoded[1] is None:
+    decoded = [decode(part) for part in parts]
+    if len(decoded) != 2 or not decoded[0] or not decoded[1]:
         raise InputError("not a merge of two byte-alphabet strings", where=place, remedy=REFETCH)
     return decoded[0], decoded[1]
+
+
+# A list of merges names each token many times over.
+decode = lru_cache(maxsize=1 << 19)(from_alphabet)
 
 
 def unique_merges(listed: list[tuple[Pair, str]], tokens: dict[bytes, int]) -> tuple[tuple[Pair, ...], list[str]]:
@@ -51,9 +56,10 @@ def unique_merges(listed: list[tuple[Pair, str]], tokens: dict[bytes, int]) -> t
     seen: dict[Pair, str] = {}
     notes: list[str] = []
     for pair, place in listed:
-        for token in (*pair, pair[0] + pair[1]):
-            if token not in tokens:
-                raise InputError(f"the merge needs {token!r}, which has no id", where=place, remedy=REFETCH)
+        left, right = pair
+        if not (left in tokens and right in tokens and left + right in tokens):
+            token = next(token for token in (left, right, left + right) if token not in tokens)
+            raise InputError(f"the merge needs {token!r}, which has no id", where=place, remedy=REFETCH)
         if pair in seen:
             notes.append(f"{place}: merge {pair[0]!r} {pair[1]!r} is listed twice; its first place counts")
         else:

@@ -134,13 +134,18 @@ def unreachable_by_pairs(tokens: Iterable[bytes], merges: Iterable[Pair]) -> tup
 
 def _forms(token: bytes, order: Mapping[Pair, int]) -> bool:
     parts = [token[i : i + 1] for i in range(len(token))]
-    while len(parts) > 1:
-        numbers = [order.get(pair, _NEVER) for pair in pairwise(parts)]
+    numbers = [order.get(pair, _NEVER) for pair in pairwise(parts)]
+    while numbers:
         lowest = min(numbers)
         if lowest == _NEVER:
             return False
         at = numbers.index(lowest)
         parts[at : at + 2] = [parts[at] + parts[at + 1]]
+        del numbers[at]
+        if at < len(numbers):
+            numbers[at] = order.get((parts[at], parts[at + 1]), _NEVER)
+        if at:
+            numbers[at - 1] = order.get((parts[at - 1], parts[at]), _NEVER)
     return True
 
 
@@ -170,15 +175,19 @@ def settle_ranks(
 def settle_pairs(
     tokens: Mapping[bytes, int], merges: tuple[Pair, ...], specials: Mapping[str, int], *, ignore_merges: bool
 ) -> Settled:
-    """A merge-list vocabulary; the list is dropped where it is provably the ranks' own.
+    """A merge-list vocabulary; the list is dropped where it provably gives the ranks' own ids.
 
-    That is: no exception in the derivation, and the derived pairs by id are the list. `ignore_merges` is
-    normalized away where every token re-forms by merging.
+    That is: no exception in the derivation, the products' ids never fall along the list, and every derived pair is in
+    it. Other splits may be listed as well (converted rank files list them all). Proof, by steps: let merging by ranks
+    and by the list have left the same parts, and let U be the lowest-ranked token that two neighbours make. By the
+    argument of `Derivation.proved` all neighbours that make U are its derived pair, which is listed. Every listed
+    pair that stands there makes U or a higher token, so the list merges that same pair next, leftmost first, as ranks
+    do. `ignore_merges` is normalized away where every token re-forms by merging.
     """
     numbers = [tokens[left + right] for left, right in merges]
-    if all(a < b for a, b in pairwise(numbers)):
+    if all(a <= b for a, b in pairwise(numbers)):
         derivation = derive_pairs(tokens)
-        if derivation.proved and derivation.pairs == merges:
+        if derivation.proved and set(merges).issuperset(derivation.pairs):
             return Settled(Vocabulary(tokens, None, specials), "bpe-ranks", False, derivation)
     needed = ignore_merges and bool(unreachable_by_pairs(tokens, merges))
     return Settled(Vocabulary(tokens, merges, specials), "bpe-pairs", needed, None)
