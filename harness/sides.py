@@ -36,7 +36,8 @@ def ask_side(
             if status != IDS:
                 kind, message = answer.errors[0][1:] if answer.errors else ("", "")
                 detail = f"{kind}: {message}" if kind else ""
-                return Side(name, version, variants, "reject" if status == REJECT else "error", detail)
+                failed = "oom" if kind == "MemoryError" else "error"
+                return Side(name, version, variants, "reject" if status == REJECT else failed, detail)
             ids = tuple(output.rows()[0])
             pieces = pieces_of(loaded, ids)
             spans = spans_of(pieces, document)

@@ -27,41 +27,34 @@ def test_why_a_byte_is_ill_formed(document: bytes, words: str) -> None:
     assert fault(document, 0) == words
 
 
-def test_a_scan_of_an_ill_formed_byte() -> None:
-    # 89 stands for U+012B in GPT-2's byte alphabet: the 43rd (from 0) byte that is not printable Latin-1.
-    decision = {
+def scan(offset: int, proposed: int, accepted: int, value: int, kind: str) -> dict[str, object]:
+    return {
         "stage": "scan",
-        "offset": 0,
-        "path": "lone",
-        "proposed": 1,
-        "accepted": 1,
-        "value": 0x12B,
-        "next": 1,
+        "offset": offset,
+        "path": "some way",
+        "proposed": proposed,
+        "accepted": accepted,
+        "value": value,
+        "class": kind,
+        "next": offset + accepted,
     }
-    shown = row(decision, b"\x89\x88")
-    assert (shown.offset, shown.bytes, shown.width, shown.value, shown.next) == (
-        0,
-        "89",
-        "1/1",
-        "U+012B",
-        "1",
-    )
+
+
+def test_a_scan_of_an_ill_formed_byte() -> None:
+    # 89 stands for U+012B in GPT-2's byte alphabet: it is the 43rd (from 0) byte that is not printable Latin-1.
+    shown = row(scan(0, 1, 1, 0x89, "Ll"), b"\x89\x88", "byte-alphabet")
+    assert (shown.offset, shown.bytes, shown.width, shown.path, shown.next) == (0, "89", "1/1", "some way", "1")
     assert shown.meaning == (
-        "ill-formed: 89 is a continuation byte, and no lead byte claims it; taken alone, stands for U+012B"
+        "89 is a continuation byte, and no lead byte claims it: taken alone, it stands for U+012B ī, class Ll (letter)"
     )
+    replaced = row(scan(0, 3, 2, 0xE1, "So"), b"\xe1\x80@", "replace").meaning
+    assert replaced.endswith("2 byte(s) become U+FFFD, class So (symbol)")
 
 
 def test_a_scan_of_a_well_formed_sequence() -> None:
-    decision = {
-        "stage": "scan",
-        "offset": 1,
-        "path": "three",
-        "proposed": 3,
-        "accepted": 3,
-        "value": 0x2603,
-        "next": 4,
-    }
-    assert row(decision, "a☃".encode()).meaning == "[☃] U+2603, 3 byte(s), well-formed"
+    shown = row(scan(1, 3, 3, 0x2603, "So"), "a☃".encode(), "byte-alphabet")
+    assert shown.meaning == "[☃] U+2603, class So (symbol)"
+    assert row(scan(0, 1, 1, 0x20, "S"), b" ").meaning == "[ ] U+0020, class S (white space)"
 
 
 def test_the_later_stages() -> None:
@@ -76,9 +69,11 @@ def test_the_later_stages() -> None:
     }
     assert row(merge, document).meaning == "[he] + [ll] -> [hell], rank 7"
     assert row(merge, document).bytes == "68 65 6c 6c"
+    # A merge's position is within its piece.
+    assert row({**merge, "offset": 5, "position": 2}, document).offset == 7
     piece = {"stage": "pretokenize", "offset": 5, "start": 5, "end": 11, "rule": "letters"}
     assert (row(piece, document).meaning, row(piece, document).path) == ("the piece [ world]", "letters")
     lookup = {"stage": "lookup", "offset": 5, "start": 5, "end": 11, "id": 995}
     assert row(lookup, document).meaning == "[ world] is token 995"
     classify = {"stage": "classify", "offset": 0, "accepted": 1, "class": "L"}
-    assert row(classify, document).meaning == "[h] is L (letter)"
+    assert row(classify, document).meaning == "L (letter)"
