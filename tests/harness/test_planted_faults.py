@@ -1,0 +1,121 @@
+"""Every fault that is planted is caught, named, and costs no other document its verdict."""
+
+from collections.abc import Callable
+
+import pytest
+
+TEXT = [b"hello world", b"The quick brown fox", "naïve café".encode(), b"", b"x=y~z", b"\xff\xfe", b"1234 5678"]
+TRIGGERED = [b"before", b"has TRIGGER in it", b"after", b"more"]
+
+
+def test_the_honest_one_agrees(run_audit: Callable) -> None:
+    """The control: without a fault the same engine matches everywhere, so what is caught below is the fault."""
+    run = run_audit("honest", documents=TEXT + TRIGGERED, operations=("encode", "encode_batch", "decode"))
+    assert run.outcome.exit_code == 0
+    for operation in ("encode", "encode_batch", "decode"):
+        assert run.verdicts("honest", operation).total() == len(TEXT + TRIGGERED)
+        assert not set(run.verdicts("honest", operation)) & {"differ", "flaky", "error", "crash"}
+
+
+@pytest.mark.parametrize(
+    ("engine", "operation", "verdict", "count"),
+    [
+        ("one-byte", "encode", "differ", 1),
+        ("second-thread", "encode_batch", "differ", None),
+        ("moves-token", "encode_batch", "differ", 2),
+        ("drops-empty", "encode_batch", "error", None),
+        ("when-timed", "encode", "differ", 6),
+        ("first-time", "encode", "flaky", 6),
+    ],
+)
+def test_wrong_ids(run_audit: Callable, engine: str, operation: str, verdict: str, count: int | None) -> None:
+    run = run_audit(engine, documents=TEXT, operations=(operation,))
+    found = run.verdicts(engine, operation)
+    assert run.outcome.exit_code == 1
+    assert found.total() == len(TEXT)
+    assert found[verdict] == count if count is not None else found[verdict] > 0
+    assert any(d["verdict"] == verdict for d in run.divergences(engine))
+
+
+def test_only_the_second_thread_is_wrong(run_audit: Callable) -> None:
+    """The same batches with one thread are right: the verdict belongs to the thread."""
+    documents = [b"document %d" % i for i in range(10)]
+    one = run_audit("second-thread", documents=documents, operations=("encode", "encode_batch"), threads=1)
+    two = run_audit("second-thread", documents=documents, operations=("encode", "encode_batch"), threads=2)
+    assert one.outcome.exit_code == 0
+    assert two.verdicts("second-thread", "encode") == {"match": 10}
+    assert two.verdicts("second-thread", "encode_batch") == {"match": 5, "differ": 5}
+
+
+def test_a_reused_instance_goes_wrong(run_audit: Callable) -> None:
+    """Right for 300 documents, wrong from then on."""
+    run = run_audit("reused", documents=[b"document %d" % i for i in range(400)])
+    assert run.verdicts("reused") == {"match": 300, "differ": 100}
+
+
+def test_right_when_asked_wrong_when_timed_is_told(run_audit: Callable) -> None:
+    """The timed output is what counts, and the report says that asking again outside the clock hides it."""
+    run = run_audit("when-timed", documents=[b"hello world"])
+    assert run.verdicts("when-timed") == {"differ": 1}
+    (found,) = run.divergences("when-timed")
+    assert found["expected"] == "[31373, 995]"
+    assert "outside" in found["explanation"]
+
+
+@pytest.mark.parametrize(
+    ("engine", "verdict", "words"),
+    [
+        ("crashes", "crash", "SIGSEGV"),
+        ("exits", "crash", "status 7"),
+        ("hangs", "timeout", ""),
+        ("grows", "oom", ""),
+        ("raises", "error", "ValueError"),
+        ("panics", "error", "Panic"),
+        ("interrupts", "error", "KeyboardInterrupt"),
+        ("leaves", "error", "SystemExit"),
+        ("stops", "error", "StopIteration"),
+        ("garbage", "error", ""),
+    ],
+)
+def test_falls(run_audit: Callable, engine: str, verdict: str, words: str) -> None:
+    """The document that did it has the verdict, every other one has its own, and the audit goes on."""
+    run = run_audit(engine, "tiktoken", documents=TRIGGERED)
+    assert run.verdicts(engine) == {"match": 3, verdict: 1}
+    assert run.verdicts("tiktoken") == {"match": 4}
+    assert run.outcome.exit_code == 1
+    (found,) = run.divergences(engine)
+    assert bytes.fromhex(found["input"]) == TRIGGERED[1]
+    assert found["first"].endswith("00001")
+    assert words in found["explanation"]
+
+
+def test_printing_to_standard_output_is_harmless(run_audit: Callable) -> None:
+    run = run_audit("prints", documents=TEXT)
+    assert run.outcome.exit_code == 0
+    assert run.verdicts("prints").total() == len(TEXT)
+
+
+def test_a_lone_ff_stops_nothing(run_audit: Callable) -> None:
+    """Three documents abort a text-only engine; the rest have their verdicts."""
+    documents = [b"a", b"\xff", b"b", b"a\xffb", b"c", b"\xff\xff"]
+    run = run_audit("lone-ff", "tiktoken", documents=documents)
+    assert run.verdicts("lone-ff") == {"match": 3, "crash": 3}
+    assert run.verdicts("tiktoken").total() == 6
+
+
+def test_a_bad_id_is_an_error_of_its_document(run_audit: Callable) -> None:
+    assert run_audit("bad-id", documents=TRIGGERED).verdicts("bad-id") == {"match": 3, "error": 1}
+
+
+def test_a_lazy_result_wins_nothing(run_audit: Callable) -> None:
+    assert run_audit("lazy", documents=[b"hello"]).verdicts("lazy") == {"error": 1}
+
+
+def test_long_pieces_pass_the_sample_and_fail_the_gate(run_audit: Callable) -> None:
+    """A corpus of real text is not enough: the gate's lengths find what it cannot show."""
+    real = run_audit("long-pieces", corpora=("sample",))
+    assert real.outcome.exit_code == 0
+    assert set(real.verdicts("long-pieces")) <= {"match", "declared"}
+    gate = run_audit("long-pieces", corpora=("lengths:small",), store="gate.sqlite")
+    assert gate.outcome.exit_code == 1
+    assert gate.verdicts("long-pieces")["differ"] > 0
