@@ -104,6 +104,11 @@ class Divergence:
         """Whether it makes the audit fail; a declared difference does not."""
         return self.verdict in FAILING
 
+    @property
+    def examined(self) -> bool:
+        """False for the row that only counts further documents, beyond those looked at one by one."""
+        return bool(self.stage or self.data or self.got or self.expected)
+
 
 @dataclass(frozen=True)
 class Reason:
@@ -119,7 +124,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class Tables:
-    """All a report shows. `failing` and `declared` divide the divergences, the most documents first."""
+    """All a report shows. `failing` and `declared` divide the divergences: examined ones first, then by documents."""
 
     run: dict[str, Any]
     banner: Banner
@@ -162,7 +167,7 @@ def build(frames: Frames) -> Tables:
         _divergence({str(k): v for k, v in row.items()}, str(frames.store))
         for row in frames.divergences.to_dict("records")
     ]
-    found.sort(key=lambda d: (-d.documents, d.ordinal))
+    found.sort(key=lambda d: (not d.examined, -d.documents, d.ordinal))
     names, packages = _environment(frames.run["environment"])
     run = {**frames.run, "exit_meaning": exit_meaning(_code(frames.run)), "exit_code": _code(frames.run)}
     run["report_command"] = shlex.join(["tokassay", "report", str(run["id"]), "--store", str(frames.store)])
@@ -233,7 +238,7 @@ def tone(counts: dict[str, int]) -> str:
         return "reject" if counts["reject"] else "none"
     if counts["unsupported"]:
         return "part"
-    return "declared" if counts["declared"] else "match"
+    return "declared" if counts["declared"] or counts["reject"] else "match"
 
 
 def _matrices(rows: pd.DataFrame) -> list[Matrix]:

@@ -31,46 +31,58 @@ def _count(verdict: str, count: int) -> Text:
     return Text(number(count), style="bold red" if verdict in FAILING else "green" if verdict in VERIFIED else "")
 
 
-def coverage_table(tables: Tables) -> Table:
-    """Engines x corpora with verdict counts; by engine alone where that would be too long, failing rows always."""
-    verdicts = used_verdicts(tables)
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
-    several = len(tables.matrices) > 1
-    rows = [
-        ([m.label] if several else [], engine, corpus, square.counts)
-        for m in tables.matrices
-        for engine in m.engines
-        for corpus, square in m.squares[engine].items()
-        if square
-    ]
-    if len(rows) > ROWS:
-        several = False
-        whole: list[tuple[list[str], str, str, dict[str, int]]] = [
-            ([], e.name, "all", e.totals) for e in tables.engines
-        ]
-        rows = whole + [([], e, c, counts) for _, e, c, counts in rows if any(counts[v] for v in FAILING)]
-    for name in (["contract"] if several else []) + ["engine", "corpus"]:
-        table.add_column(name, overflow="fold")
+def _coverage(title: str, rows: list[tuple[str, str, dict[str, int]]], verdicts: list[str]) -> Table:
+    """One table of (engine, corpus, counts); an engine's name stands on its first row."""
+    table = Table(
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+        show_edge=False,
+        title=_text(title, "bold"),
+        title_justify="left",
+    )
+    table.add_column("engine", overflow="fold")
+    table.add_column("corpus", overflow="fold")
     for verdict in verdicts:
         table.add_column("unsup." if verdict == "unsupported" else verdict, justify="right", no_wrap=True)
     before = ""
-    for label, engine, corpus, counts in rows:
-        shown = engine if engine != before else ""
+    for engine, corpus, counts in rows:
+        shown = [_text("" if engine == before else engine), _text(corpus)]
+        table.add_row(*shown, *(_count(v, counts[v]) for v in verdicts))
         before = engine
-        table.add_row(*(_text(word) for word in [*label, shown, corpus]), *(_count(v, counts[v]) for v in verdicts))
     return table
 
 
+def coverage_tables(tables: Tables) -> list[Table]:
+    """Engines x corpora, a table a contract; by engine alone where that would be long, failing rows always."""
+    verdicts = used_verdicts(tables)
+    parts = [
+        (m.label, [(e, c, s.counts) for e in m.engines for c, s in m.squares[e].items() if s]) for m in tables.matrices
+    ]
+    if sum(len(rows) for _, rows in parts) <= ROWS:
+        return [_coverage(label, rows, verdicts) for label, rows in parts]
+    whole = _coverage("all contracts and corpora", [(e.name, "all", e.totals) for e in tables.engines], verdicts)
+    failed = [(label, [row for row in rows if any(row[2][v] for v in FAILING)]) for label, rows in parts]
+    return [whole, *(_coverage(f"{label}, failing", rows, verdicts) for label, rows in failed if rows)]
+
+
 def _print_divergence(console: Console, found: Divergence) -> None:
-    console.print()
     head = Text.assemble(
         _text(found.verdict, "bold red" if found.fails else "bold blue"),
         " ",
         _text(f"{found.engine} against {found.against}, {counted(found.documents, 'document')}"),
     )
     console.print(head)
-    console.print(_text(f"{found.stage}: {found.explanation}"))
+    console.print(_text(f"{found.stage}: {found.explanation}" if found.stage else found.explanation))
     console.print(_text(f"seen in {view.place(found)}", "dim"))
+    if found.examined:
+        _print_evidence(console, found)
+    # One unbroken line, so that it can be copied.
+    console.print(_text(f"  {found.command}", "cyan"), soft_wrap=True)
+    console.print()
+
+
+def _print_evidence(console: Console, found: Divergence) -> None:
     cut = found.data[:HEAD]
     more = f" ... {counted(len(found.data), 'byte')}" if len(found.data) > HEAD else ""
     console.print(_text(f"  input    {hex_view(cut)}{more}"))
@@ -81,8 +93,6 @@ def _print_divergence(console: Console, found: Divergence) -> None:
             line.append_text(_text(word.replace("…", "..."), "bold yellow" if kind == "first" else ""))
             line.append(" ")
         console.print(line)
-    # One unbroken line, so that it can be copied.
-    console.print(_text(f"  {found.command}", "cyan"), soft_wrap=True)
 
 
 def print_report(console: Console, run: Tables | Frames, report: Sequence[Path] = ()) -> None:
@@ -91,29 +101,34 @@ def print_report(console: Console, run: Tables | Frames, report: Sequence[Path] 
     `run` may be the frames of `read_run`, from which the tables are then built; `report` are the files written for it.
     """
     tables = build(run) if isinstance(run, Frames) else run
-    console.print(coverage_table(tables) if tables.matrices else _text("no block has a result"))
+    for table in coverage_tables(tables):
+        console.print(table)
+        console.print()
+    if not tables.matrices:
+        console.print(_text("no block has a result"))
     for found in tables.failing[:SHOWN]:
         _print_divergence(console, found)
     left = len(tables.failing) - SHOWN
     if left > 0:
         console.print(_text(f"and {counted(left, 'more divergence')}, in the report"))
     if tables.declared:
-        console.print()
         console.print(Text("Declared differences (not faults):", style="bold"))
     # They are expected: a sentence and a command each.
     for found in tables.declared[:SHOWN]:
         line = f"{found.engine}, {counted(found.documents, 'document')}: {found.explanation}"
-        console.print(Padding(_text(line), (0, 0, 0, 2)))
+        console.print(Padding(_text(line), (0, 0, 0, 2), expand=False))
         console.print(_text(f"  {found.command}", "cyan"), soft_wrap=True)
     if len(tables.declared) > SHOWN:
         console.print(_text(f"  and {len(tables.declared) - SHOWN} more, in the report"))
     if tables.reasons:
-        console.print()
+        if tables.declared:
+            console.print()
         console.print(Text("Not served:", style="bold"))
         for why in tables.reasons[:SHOWN]:
             line = f"{why.engine}, {why.contract}, {why.operations}: {why.reason}"
-            console.print(Padding(_text(line), (0, 0, 0, 2)))
-    console.print()
+            console.print(Padding(_text(line), (0, 0, 0, 2), expand=False))
+    if tables.declared or tables.reasons:
+        console.print()
     console.print(_text(tables.check.sentence, "" if tables.check.ok else "bold red"))
     for problem in tables.check.problems[:5]:
         console.print(_text(f"  {problem}", "red"))

@@ -203,3 +203,18 @@ def test_a_folder_that_cannot_be_made(scenario: Callable[[str], Path], tmp_path:
     with pytest.raises(ReportError) as caught:
         write_report(scenario("agreed"), None, tmp_path / "file" / "report")
     assert caught.value.exit_code == 2 and "--out" in caught.value.remedy
+
+
+def test_documents_not_examined_take_no_room(builder: Callable[[], Any]) -> None:
+    store = builder()
+    store.begin()
+    store.corpus("battery", "battery", 10)
+    contract = store.contract("16.0", "byte-alphabet")
+    store.cell("battery", "bytes", "a", "encode", contract, store.build("a", "1", "a"), {"match": 10})
+    store.divergence(stage="", input="", got=[], expected=[], token=None, documents=90, explanation="further documents")
+    store.divergence(documents=3)
+    tables = build(read_run(store.close()))
+    assert [d.documents for d in tables.declared] == [3, 90]
+    text = "".join(Page(render_html(tables)).text)
+    assert "Stage ." not in text and "Input, 0 bytes" not in text
+    assert "Input, 0 bytes" not in render_markdown(tables)
