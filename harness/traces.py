@@ -156,8 +156,8 @@ def render(side: Side, document: bytes) -> None:
     table = Table("at", "stage", "bytes", "width", "meaning", "path or rule", "next")
     stage = ""
     for each in rows(side.decisions or (), document, side.variants.partition("@")[0]):
-        if stage and each.stage != stage and "scan" in (stage, each.stage):
-            table.add_section()
+        if stage == "lookup" and each.stage != stage:
+            table.add_section()  # a piece is done
         stage = each.stage
         cells = (str(each.offset), each.stage, each.bytes, each.width, each.meaning, each.path, each.next)
         table.add_row(*(Text(cell, overflow="fold") for cell in cells))

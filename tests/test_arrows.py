@@ -75,7 +75,12 @@ def adapter_engines(root: Path) -> dict[str, set[str]]:
     for name, engine in tables.items():
         if isinstance(engine, dict) and "adapter" in engine:
             requirement = re.split(r"[^A-Za-z0-9_.-]", str(engine.get("requirement", "") or name))[0]
-            found.setdefault(Path(engine["adapter"]).name, set()).add(requirement.replace("-", "_").lower())
+            names = found.setdefault(Path(engine["adapter"]).name, set())
+            names.add(requirement.replace("-", "_").lower())
+            if requirement == "tokassay":
+                # Our own engine brings what the package always brings, as a third party's brings its dependencies.
+                project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
+                names.update(re.split(r"[^A-Za-z0-9_-]", line)[0] for line in project["dependencies"])
     return found
 
 
