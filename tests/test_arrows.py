@@ -68,7 +68,7 @@ def house_of(module: str) -> str:
 
 
 def adapter_engines(root: Path) -> dict[str, set[str]]:
-    """Adapter file name -> its engine's top modules, from the roster's requirement."""
+    """Adapter file name -> top modules of its engine and of what comes with it, by the roster and its locks."""
     roster = root / "engines" / "engines.toml"
     tables = tomllib.loads(roster.read_text("utf-8")) if roster.exists() else {}
     found: dict[str, set[str]] = {}
@@ -77,8 +77,11 @@ def adapter_engines(root: Path) -> dict[str, set[str]]:
             requirement = re.split(r"[^A-Za-z0-9_.-]", str(engine.get("requirement", "") or name))[0]
             names = found.setdefault(Path(engine["adapter"]).name, set())
             names.add(requirement.replace("-", "_").lower())
+            # What comes with the engine counts as the engine: what its lock pins, or what our package always brings.
+            if "lock" in engine:
+                lock = (root / "engines" / engine["lock"]).read_text("utf-8")
+                names.update(re.findall(r"^([A-Za-z0-9_-]+)==", lock, re.MULTILINE))
             if requirement == "tokassay":
-                # Our own engine brings what the package always brings, as a third party's brings its dependencies.
                 project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
                 names.update(re.split(r"[^A-Za-z0-9_-]", line)[0] for line in project["dependencies"])
     return found
