@@ -203,7 +203,7 @@ class Host:
         self.timeout_s = spec.timeout_s if timeout_s is None else timeout_s
         self._next_id = 0
         self._tail = bytearray()
-        self._home = tempfile.mkdtemp(prefix="tokassay-host-")
+        self.home = tempfile.mkdtemp(prefix="tokassay-host-")
         prefix = network_prefix()
         limits = {
             "memory_mb": self.memory_mb,
@@ -219,8 +219,8 @@ class Host:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             bufsize=0,
-            cwd=self._home,
-            env={**engine_environment(threads, self._home), **(environment or {})},
+            cwd=self.home,
+            env={**engine_environment(threads, self.home), **(environment or {})},
             start_new_session=True,
         )
         assert self._process.stdin and self._process.stdout and self._process.stderr
@@ -264,7 +264,7 @@ class Host:
         for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
             if stream is not None:
                 stream.close()
-        shutil.rmtree(self._home, ignore_errors=True)
+        shutil.rmtree(self.home, ignore_errors=True)
 
     def close(self) -> None:
         """Say `quit` and wait a little; then end the process all the same."""

@@ -47,7 +47,7 @@ class Environment:
 def cache_root() -> Path:
     """Where environments and locks are kept: TOKASSAY_CACHE, or this user's cache directory."""
     if named := os.environ.get("TOKASSAY_CACHE"):
-        return Path(named)
+        return Path(named).expanduser()
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("tokassay"))

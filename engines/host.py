@@ -115,14 +115,17 @@ def uint32_row(row: Any) -> array[int]:
     """One document's ids as u32, of a list, tuple or integer buffer; TypeError or OverflowError otherwise."""
     if isinstance(row, (list, tuple)):
         return array("I", row)
-    view = memoryview(row)
+    try:
+        view = memoryview(row)
+    except TypeError:
+        raise TypeError("ids must be a list or an integer buffer, not %s" % type(row).__name__) from None
     if view.ndim == 1 and view.format in ("I", "L") and view.itemsize == 4:
         out = array("I")
         out.frombytes(view.cast("B") if view.c_contiguous and view.nbytes else view.tobytes())
         return out
     if view.ndim == 1 and view.format in ("b", "h", "i", "l", "q", "H", "L", "Q"):
         return array("I", view.tolist())
-    raise TypeError("ids must be a list or a one-dimensional integer buffer, not %s" % type(row).__name__)
+    raise TypeError("ids must be one column of integers, not a %s buffer of %d dimensions" % (view.format, view.ndim))
 
 
 def span_row(row: Any) -> array[int]:

@@ -52,7 +52,8 @@ class EngineSpec:
     licence: str
     home: str
     entry_points: dict[str, str] = field(default_factory=dict)
-    # Operations whose entry point has another byte policy than the engine: a batch call that takes text only.
+    # Entry points with another byte policy than the engine: by operation, or "specials" for all of them with
+    # special tokens on.
     byte_policies: dict[str, str] = field(default_factory=dict)
     memory_mb: int = 4096
     timeout_s: float = 120.0

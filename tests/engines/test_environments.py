@@ -1,0 +1,145 @@
+"""Environments are made whole or not at all, by uv or by pip, and never twice."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tokassay.engines import environments
+from tokassay.engines.environments import (
+    EnvironmentFault,
+    environment_of,
+    install,
+    installed,
+    interpreter,
+    with_version,
+)
+from tokassay.engines.roster import EngineSpec, load_roster
+
+LOCKED = "toy==1.0 --hash=sha256:00\n"
+LOCKED_OLDER = "toy==0.9 --hash=sha256:01\n"
+
+
+class Installer:
+    """Stands in for uv, venv and pip: notes commands, makes the interpreter, fails where told to."""
+
+    def __init__(self, *failing: str) -> None:
+        self.failing = failing
+        self.commands: list[list[str]] = []
+
+    def __call__(self, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        self.commands.append(list(command))
+        line = " ".join(command)
+        if any(word in line for word in self.failing):
+            return subprocess.CompletedProcess(command, 1, "", "warning: x\nerror: no solution found\n")
+        if "venv" in command:
+            python = Path(command[-1]) / "bin" / "python"
+            python.parent.mkdir(parents=True, exist_ok=True)
+            python.touch()
+        return subprocess.CompletedProcess(command, 0, LOCKED_OLDER if "compile" in command else "", "")
+
+
+@pytest.fixture
+def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EngineSpec:
+    """An engine in its own environment, with a lock, and a cache of this test's own."""
+    monkeypatch.setenv("TOKASSAY_CACHE", str(tmp_path / "cache"))
+    lock = tmp_path / "toy.txt"
+    lock.write_text(LOCKED, encoding="utf-8")
+    base = load_roster()["gigatoken"]
+    return replace(base, name="toy", requirement="toy==1.0", lock=lock, source="roster.toml")
+
+
+def test_the_projects_engines_need_nothing() -> None:
+    tiktoken = load_roster()["tiktoken"]
+    assert installed(tiktoken)
+    assert interpreter(tiktoken) == Path(sys.executable)
+
+
+def test_uv_makes_it_with_hashes_and_only_once(spec: EngineSpec) -> None:
+    assert not installed(spec)
+    run = Installer()
+    made = install(spec, run=run, uv="/bin/uv")
+    assert [command[:3] for command in run.commands] == [
+        ["/bin/uv", "venv", "--allow-existing"],
+        ["/bin/uv", "pip", "install"],
+    ]
+    assert run.commands[1][-3:] == ["--require-hashes", "-r", str(spec.lock)]
+    assert made.complete and installed(spec) and interpreter(spec) == made.interpreter
+    again = Installer()
+    assert install(spec, run=again, uv="/bin/uv") == made
+    assert again.commands == []
+
+
+def test_pip_takes_over_where_uv_finds_nothing(spec: EngineSpec) -> None:
+    run = Installer("uv pip install")
+    assert install(spec, run=run, uv="uv").complete
+    assert run.commands[-2][:3] == [sys.executable, "-m", "venv"]
+    assert run.commands[-1][1:5] == ["-m", "pip", "install", "--require-hashes"]
+
+
+def test_what_an_interruption_left_is_completed_and_never_used(spec: EngineSpec) -> None:
+    with pytest.raises(EnvironmentFault) as caught:
+        install(spec, run=Installer("pip install"), uv="uv")
+    assert "no solution found" in str(caught.value)
+    assert caught.value.remedy and caught.value.where == "roster.toml"
+    assert environment_of(spec).path.is_dir() and not installed(spec)
+    with pytest.raises(EnvironmentFault, match="not installed") as missing:
+        interpreter(spec)
+    assert missing.value.remedy == "run: tokassay engines install toy"
+    assert install(spec, run=Installer(), uv="uv").complete
+
+
+def test_another_lock_is_another_environment(spec: EngineSpec) -> None:
+    before = install(spec, run=Installer(), uv="uv")
+    assert spec.lock is not None
+    spec.lock.write_text(LOCKED + "numpy==2.0 --hash=sha256:11\n", encoding="utf-8")
+    assert environment_of(spec).path != before.path and not installed(spec)
+
+
+def test_another_version_is_pinned_when_it_is_installed(spec: EngineSpec) -> None:
+    older = with_version(spec, "0.9")
+    assert (older.requirement, older.lock, older.pinned) == ("toy==0.9", None, "0.9")
+    assert with_version(spec, "1.0") is spec
+    run = Installer()
+    made = install(older, run=run, uv="uv")
+    assert run.commands[0][1:4] == ["pip", "compile", "--generate-hashes"]
+    assert made.lock is not None and made.lock.read_text(encoding="utf-8") == LOCKED_OLDER
+    assert installed(older) and not installed(spec)
+
+
+def test_a_version_that_does_not_exist_is_named(spec: EngineSpec) -> None:
+    with pytest.raises(EnvironmentFault, match=r"cannot pin toy==9: error: no solution found"):
+        install(with_version(spec, "9"), run=Installer("compile"), uv="uv")
+
+
+def test_without_uv_a_lock_is_enough(spec: EngineSpec, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(environments, "find_uv", lambda: None)
+    run = Installer()
+    assert install(spec, run=run).complete
+    assert all(Path(command[0]).name.startswith("python") for command in run.commands)
+    with pytest.raises(EnvironmentFault, match="uv is needed to pin toy==2"):
+        install(with_version(spec, "2"), run=Installer())
+
+
+def test_a_lock_that_is_gone_is_named(spec: EngineSpec) -> None:
+    assert spec.lock is not None
+    spec.lock.unlink()
+    with pytest.raises(EnvironmentFault, match="no lock at"):
+        install(spec, run=Installer(), uv="uv")
+
+
+@pytest.mark.network
+def test_gigatoken_installs_for_real(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOKASSAY_CACHE", str(tmp_path))
+    made = install(load_roster()["gigatoken"])
+    done = subprocess.run(
+        [made.interpreter, "-c", "import gigatoken, importlib.metadata as m; print(m.version('gigatoken'))"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == "0.10.0"

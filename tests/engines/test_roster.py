@@ -1,0 +1,161 @@
+"""The roster is data: what is missing, misspelt or doubled is named with its line; a table and an adapter suffice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tokassay.engines import frames
+from tokassay.engines.client import Host
+from tokassay.engines.roster import ROSTER, EngineSpec, RosterError, load_roster
+
+TOY = """\
+# An engine of one's own.
+[toy]
+requirement = "toy==1.0"
+environment = "project"
+adapter = "toy.py"
+algorithms = ["opaque"]
+byte_policy = "raw"
+unicode = "16.0"
+specials = ["off"]
+operations = ["encode"]
+licence = "MIT"
+home = "here"
+"""
+ADAPTER = '''\
+class Adapter:
+    """One id a byte."""
+
+    name = "toy"
+    operations = ("encode",)
+
+    def version(self):
+        return "1.0"
+
+    def load(self, contract, files, threads, options):
+        self.shift = options.get("shift", 0)
+
+    def prepare(self, document):
+        return document
+
+    def encode(self, item):
+        return [byte + self.shift for byte in item]
+'''
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "toy.py").write_text(ADAPTER, encoding="utf-8")
+    return tmp_path
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "extra.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def fault(folder: Path, text: str) -> RosterError:
+    with pytest.raises(RosterError) as caught:
+        load_roster(written(folder, text), base=None)
+    return caught.value
+
+
+def test_one_table_and_one_adapter_are_an_engine(folder: Path) -> None:
+    toy = load_roster(written(folder, TOY + "options = { shift = 1 }\n"))["toy"]
+    with Host(toy) as host:
+        host.load({}, {})
+        output = host.encode([b"ab", b"\xff"]).output
+    assert isinstance(output, frames.Ids)
+    assert output.rows() == [[98, 99], [256]]
+
+
+@pytest.mark.parametrize("key", [line.split(" ")[0] for line in TOY.splitlines()[2:]])
+def test_a_missing_line_is_named_with_what_to_write(folder: Path, key: str) -> None:
+    error = fault(folder, "\n".join(line for line in TOY.splitlines() if not line.startswith(key)))
+    assert str(error) == f"engine 'toy' lacks the line '{key}'"
+    assert error.where == f"{folder / 'extra.toml'}:2"
+    assert error.remedy.startswith(f"add a line like {key} = ")
+
+
+@pytest.mark.parametrize(
+    ("line", "number", "message"),
+    [
+        ('requirment = "toy"', 13, "engine 'toy' has an unknown key 'requirment'"),
+        ("memory_mb = -1", 13, "engine 'toy': memory_mb is -1"),
+        ("timeout_s = true", 13, "engine 'toy': timeout_s is True"),
+        ("options = 3", 13, "engine 'toy': options is 3"),
+        ("notes = 3", 13, "engine 'toy': notes is 3"),
+    ],
+)
+def test_a_wrong_line_is_named(folder: Path, line: str, number: int, message: str) -> None:
+    error = fault(folder, TOY + line + "\n")
+    assert (str(error), error.where) == (message, f"{folder / 'extra.toml'}:{number}")
+    assert error.remedy
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "number"),
+    [
+        ('["encode"]', '["encoode"]', 10),
+        ('["encode"]', "[]", 10),
+        ('["off"]', '"off"', 9),
+        ('"project"', '"mine"', 4),
+        ('"toy.py"', '"nowhere.py"', 5),
+        ('["opaque"]', '["bpe"]', 6),
+    ],
+)
+def test_a_wrong_value_is_named(folder: Path, old: str, new: str, number: int) -> None:
+    error = fault(folder, TOY.replace(old, new))
+    assert error.where == f"{folder / 'extra.toml'}:{number}"
+    assert new.strip('[]"') in str(error) or "[]" in str(error)
+
+
+def test_bad_toml_is_named_with_its_line(folder: Path) -> None:
+    error = fault(folder, TOY + "this is not TOML\n")
+    assert str(error).startswith("not TOML: ")
+    assert error.where == f"{folder / 'extra.toml'}:13"
+
+
+def test_a_roster_that_is_not_there_is_named(folder: Path) -> None:
+    with pytest.raises(RosterError) as caught:
+        load_roster(folder / "none.toml")
+    assert (str(caught.value), caught.value.where) == (
+        "cannot read the roster: No such file or directory",
+        str(folder / "none.toml"),
+    )
+
+
+def test_a_key_outside_a_table_is_named(folder: Path) -> None:
+    assert fault(folder, "schema = 1\n" + TOY).where == f"{folder / 'extra.toml'}:1"
+
+
+def test_two_engines_of_one_name_are_refused(folder: Path) -> None:
+    with pytest.raises(RosterError, match="already in"):
+        load_roster(written(folder, TOY.replace("[toy]", "[tiktoken]")))
+
+
+def test_the_shipped_roster_names_what_the_audit_needs() -> None:
+    engines = load_roster()
+    assert {"tiktoken", "tokenizers", "sentencepiece", "gigatoken"} <= set(engines)
+    for spec in engines.values():
+        assert spec.adapter.parent == ROSTER.parent / "adapters"
+        assert spec.environment == "project" or (spec.lock is not None and spec.lock.is_file())
+
+
+def test_the_build_digest_moves_with_adapter_lock_and_options(folder: Path) -> None:
+    lock = folder / "lock.txt"
+    lock.write_text("one\n", encoding="utf-8")
+
+    def digest(text: str = TOY) -> str:
+        spec: EngineSpec = load_roster(written(folder, text + 'lock = "lock.txt"\n'), base=None)["toy"]
+        return spec.build_digest()
+
+    first = digest()
+    assert digest() == first
+    assert digest(TOY + "options = { shift = 1 }\n") != first
+    lock.write_text("two\n", encoding="utf-8")
+    second = digest()
+    (folder / "toy.py").write_text(ADAPTER + "# changed\n", encoding="utf-8")
+    assert len({first, second, digest()}) == 3
