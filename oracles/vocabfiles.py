@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 from tokassay.oracles.bytepolicy import ALPHABET
@@ -35,25 +36,31 @@ def read_ranks(path: Path) -> Tokens:
 
 
 def read_gpt2(vocab_bpe: Path, encoder_json: Path) -> tuple[Tokens, Merges]:
-    """GPT-2's pair of files: merges a line (after a `#version` line) and ids by token, in the byte
-    alphabet."""
+    """GPT-2's pair of files: merges a line (after a `#version` line) and ids by token, in the byte alphabet.
+
+    The ids hold `<|endoftext|>` too, which the byte alphabet happens to spell: ordinary tokens are only the 256 bytes
+    and what some merge makes.
+    """
     ids = _json(encoder_json)
     lines = vocab_bpe.read_text(encoding="utf-8").split("\n")
     merges = [_pair(line, f"{vocab_bpe}:{number}") for number, line in enumerate(lines, 1) if _is_pair(line)]
-    return _tokens(ids, encoder_json), merges
+    made = {left + right for left, right in merges}
+    tokens = _tokens(ids, encoder_json, ())
+    return {token: identity for token, identity in tokens.items() if len(token) == 1 or token in made}, merges
 
 
 def read_tokenizer_json(path: Path) -> tuple[Tokens, Merges]:
-    """The `model` of a byte-level BPE tokenizer.json: its vocab and its merges, in either spelling of a
-    pair."""
-    model = _json(path).get("model")
-    if not isinstance(model, dict) or "merges" not in model:
+    """The `model` of a byte-level BPE tokenizer.json: its vocab without the file's added tokens, and its merges, in
+    either spelling of a pair."""
+    file = _json(path)
+    model, added = file.get("model"), file.get("added_tokens") or []
+    if not isinstance(model, dict) or "merges" not in model or not isinstance(added, list):
         raise OracleError("no BPE model", where=f"{path}: model", remedy="give a byte-level BPE tokenizer.json")
     merges = []
     for number, pair in enumerate(model["merges"]):
         line = pair if isinstance(pair, str) else " ".join(pair)
         merges.append(_pair(line, f"{path}: model.merges[{number}]"))
-    return _tokens(model["vocab"], path), merges
+    return _tokens(model["vocab"], path, [token["content"] for token in added]), merges
 
 
 def _json(path: Path) -> dict[str, object]:
@@ -87,9 +94,13 @@ def _raw(token: str, where: str) -> bytes:
         ) from None
 
 
-def _tokens(ids: object, path: Path) -> Tokens:
-    """Tokens in the byte alphabet; a token with another character is a special one and is left out."""
+def _tokens(ids: object, path: Path, added: Iterable[str]) -> Tokens:
+    """Tokens in the byte alphabet, without the `added`; one with another character is special and is left out."""
     if not isinstance(ids, dict):
         raise OracleError("no map of tokens to ids", where=str(path), remedy="give the file that holds the vocabulary")
-    ordinary = {token: identity for token, identity in ids.items() if all(c in _BYTE_OF for c in token)}
-    return {_raw(token, str(path)): int(identity) for token, identity in ordinary.items()}
+    left_out = set(added)
+    return {
+        _raw(token, str(path)): int(identity)
+        for token, identity in ids.items()
+        if token not in left_out and all(character in _BYTE_OF for character in token)
+    }
