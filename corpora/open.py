@@ -123,7 +123,7 @@ def open_corpus(
 
 
 def _nearest(kind: str) -> str:
-    near = difflib.get_close_matches(kind, [*SOURCES, *real_names()], n=3, cutoff=0.5)
+    near = difflib.get_close_matches(kind, [*SOURCES, *real_names()], n=3, cutoff=0.6)
     suffix = Path(kind).suffix
     hint = f"did you mean {' or '.join(near)}?" if near else "see: tokassay corpora list"
     return f"{hint} (no file {kind} here either)" if suffix else hint

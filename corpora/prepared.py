@@ -30,7 +30,8 @@ from tokassay.corpora.document import CorpusError
 from tokassay.corpora.fetch import cache_dir, extract_member, fetch_archive, iter_entry, tree_digest
 from tokassay.corpora.recipes import ALIASES, EXPECTED, VERSION, parts_of
 
-WINDOW = 1 << 16
+# A chunk of columns: readers look at a whole chunk at once, so it is neither tiny nor the whole corpus.
+WINDOW_DOCUMENTS, WINDOW_BYTES = 1 << 14, 1 << 22
 # Catalogue kinds that are corpora; the others are vocabularies and character tables.
 KINDS = ("corpus", "adversarial", "code", "legacy", "prose", "binary")
 
@@ -185,9 +186,14 @@ def _columns(slug: str, folder: Path) -> Iterator[Columns]:
         )
     starts = [start for start, _ in shape["groups"]]
     groups = [group for _, group in shape["groups"]]
-    for first in range(0, len(offsets) - 1, WINDOW):
+    first, count = 0, len(offsets) - 1
+    while first < count:
+        # The last border within the window's bytes; a larger document is a window of its own.
+        end = int(np.searchsorted(offsets, offsets[first] + np.uint64(WINDOW_BYTES), "right")) - 1
+        end = max(first + 1, min(end, first + WINDOW_DOCUMENTS, count))
         labels = _labels(slug, starts, groups, shape["whole"], first)
-        yield Columns(buffer, offsets[first : first + WINDOW + 1], labels)
+        yield Columns(buffer, offsets[first : end + 1], labels)
+        first = end
 
 
 def _labels(slug: str, starts: list[int], groups: list[str], whole: bool, first: int) -> Labels:
