@@ -94,9 +94,12 @@ class Lanes:
 
     def _lane(self, spec: EngineSpec, vocabulary: Vocabulary, asked: Contract) -> Lane:
         # "asked": an engine that can be told the variant, as ours can; the others have the one they declare.
+        policy = spec.byte_policy
+        if asked.specials == "on":
+            policy = spec.byte_policies.get("specials", policy)
         contract = asked.with_variants(
             unicode=None if spec.unicode == "asked" else spec.unicode,
-            byte_policy=None if spec.byte_policy == "asked" else spec.byte_policy,
+            byte_policy=None if policy == "asked" else policy,
         )
         entry_points = [contract.with_variants(byte_policy=policy) for policy in spec.byte_policies.values()]
         self._loaded[spec.name, contract.digest] = vocabulary.loaded
