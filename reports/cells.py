@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 from tokassay.reports.errors import INFRASTRUCTURE, ReportError
 from tokassay.reports.read import Frames, parse
-from tokassay.reports.words import DOMAINS, OPERATIONS, VARIANTS, VERDICTS, number
+from tokassay.reports.words import DOMAINS, OPERATIONS, VARIANTS, VERDICTS, counted, number
 
 LANE = ["core", "label", "engine", "corpus", "operation", "entry_point", "modifiers"]
 
@@ -52,7 +52,7 @@ class SumCheck:
         if self.ok:
             return (
                 f"{number(self.counted)} verdicts = engines x documents x operations, added over "
-                f"{len(self.terms)} pairs of contract and corpus: every document is accounted for."
+                f"{counted(len(self.terms), 'pair')} of contract and corpus: every document is accounted for."
             )
         return (
             f"The counts do not add up: {number(self.expected)} verdicts are due (engines x documents x operations), "
