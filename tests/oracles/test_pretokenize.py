@@ -22,44 +22,35 @@ CHARACTERS = [chr(each) for each in range(CODE_POINTS) if not 0xD800 <= each < 0
 BYTE_RANKS = {bytes([each]): each for each in range(256)}
 
 
-def categories_by(matches: Callable[[str, str], set[str]], characters: list[str]) -> dict[str, str]:
-    """Category of each character, by an engine that can say which characters match \\p{category}."""
-    text = "".join(characters)
-    found: dict[str, str] = {}
-    for category in classes("16.0").names:
-        if category != "Cs":
-            found.update(dict.fromkeys(matches(category, text), category))
-    return found
+def kept_by_tiktoken(published: str, text: str) -> str:
+    """What a pattern matches in the text: tiktoken drops the rest."""
+    encoding = tiktoken.Encoding("probe", pat_str=published, mergeable_ranks=BYTE_RANKS, special_tokens={})
+    return bytes(encoding.encode_ordinary(text)).decode()
 
 
-def tiktoken_matches(category: str, text: str) -> set[str]:
-    # tiktoken drops what no match covers, so what is left is what matched.
-    encoding = tiktoken.Encoding("probe", pat_str=rf"\p{{{category}}}", mergeable_ranks=BYTE_RANKS, special_tokens={})
-    return set(bytes(encoding.encode_ordinary(text)).decode())
+def kept_by_tokenizers(published: str, text: str) -> str:
+    """The same, by a Split that is inverted: what the pattern does not match is removed."""
+    split = pre_tokenizers.Split(Regex(published), "removed", invert=True)
+    return "".join(piece for piece, _ in split.pre_tokenize_str(text))
 
 
-def tokenizers_matches(category: str, text: str) -> set[str]:
-    # In stretches: its time grows with the number of pieces times the length of the text.
-    split = pre_tokenizers.Split(Regex(rf"\P{{{category}}}+"), "removed")
-    stretches = [text[at : at + 4_096] for at in range(0, len(text), 4_096)]
-    return {each for stretch in stretches for piece, _ in split.pre_tokenize_str(stretch) for each in piece}
-
-
-@pytest.mark.parametrize("matches", [tiktoken_matches, tokenizers_matches], ids=["tiktoken", "tokenizers"])
-def test_the_pinned_engines_follow_16_0_exactly(matches: Callable[[str, str], set[str]]) -> None:
-    """Every code point, every category; the other versions differ by as many as they changed."""
-    found = categories_by(matches, CHARACTERS)
-    differing = {
-        version: sum(found[each] != classes(version).category(ord(each)) for each in CHARACTERS) for version in VERSIONS
-    }
-    assert differing == {"15.0": 5_813, "15.1": 5_186, "16.0": 0, "17.0": 4_804}
+@pytest.mark.parametrize("kept", [kept_by_tiktoken, kept_by_tokenizers], ids=["tiktoken", "tokenizers"])
+def test_the_pinned_engines_follow_16_0_exactly(kept: Callable[[str, str], str]) -> None:
+    """Every code point but the surrogates: those of a category in the table are of that category in the engine."""
+    table = classes("16.0")
+    for category in sorted({*table.names} - {"Cs"}):
+        ranges = [(first, last) for first, last, name in table.ranges if name == category]
+        text = "".join(chr(each) for first, last in ranges for each in range(first, last + 1))
+        assert kept(rf"\p{{{category}}}+", text) == text, category
+    # The probe can fail: these three are of another category in 15.0, 15.1 and 17.0.
+    assert kept(r"\p{Cn}+", "\u2ffc\u1c89\u088f") == "\u088f"
 
 
 def test_byte_level_scanner_of_tokenizers_follows_16_0_exactly(make_contract: Callable[..., dict[str, Any]]) -> None:
-    """ByteLevel(use_regex=True), in five surroundings, over all that change and a 31st of the rest."""
+    """ByteLevel(use_regex=True), in five surroundings, over all that change and a 97th of the rest."""
     level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
     ours = Pretokenizer(make_contract("gpt2")["pretokenizer"], "16.0")
-    for character in [*map(chr, sorted(changing())), *CHARACTERS[::31]]:
+    for character in [*map(chr, sorted(changing())), *CHARACTERS[::97]]:
         text = f"a{character}b 1{character}1 !{character}! {character} {character} '{character}"
         theirs = [text[start:end] for _, (start, end) in level.pre_tokenize_str(text)]
         assert ours.pieces(text) == theirs, f"U+{ord(character):04X}"
