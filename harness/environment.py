@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import platform
+import re
 import sys
-from importlib.metadata import PackageNotFoundError, version
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, distribution, version
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +62,26 @@ def packages() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
+
+
+@lru_cache
+def installation(requirement: str) -> str:
+    """SHA-256 over what is installed here for a requirement; "" where it is not in this environment.
+
+    A third-party distribution is known by its RECORD, which has a hash of every file. Ours may be installed in place,
+    where there is none: then its engines' own files are hashed, the compiled ones first of all.
+    """
+    name = re.split(r"[^A-Za-z0-9._-]", requirement, maxsplit=1)[0]
+    try:
+        found = distribution(name)
+    except (PackageNotFoundError, ValueError):
+        return ""
+    sha = hashlib.sha256((found.read_text("RECORD") or "").encode())
+    if name == "tokassay":
+        for entry in sorted(files("tokassay.engines.dat_bpe").iterdir(), key=lambda e: e.name):
+            if entry.name.endswith((".so", ".pyd", ".py")):
+                sha.update(entry.name.encode() + b"\0" + entry.read_bytes())
+    return sha.hexdigest()
 
 
 def capture() -> dict[str, Any]:

@@ -78,7 +78,11 @@ class Lanes:
         found = []
         for name in self.suite.vocabularies:
             loaded = load_vocabulary(name, pattern=self.pattern)
-            self.notes.extend(f"{name}: {note}" for note in loaded.notes)
+            self.notes.extend(f"{name}: {note}" for note in (*loaded.notes, *loaded.unmodelled))
+            same = next((v.name for v in found if v.loaded.contract == loaded.contract), None)
+            if same is not None:
+                self.notes.append(f"{name} is the contract of {same} in another file, and is audited once")
+                continue
             found.append(Vocabulary(name, loaded))
         return found
 
@@ -154,7 +158,9 @@ class Lanes:
             "engine": spec.name,
             "version": str(hello.get("version", "not loaded")),
             "requirement": spec.requirement,
-            "lock": spec.build_digest(),
+            "lock": hashlib.sha256(
+                f"{spec.build_digest()} {environment.installation(spec.requirement)}".encode()
+            ).hexdigest(),
             "adapter": str(hello.get("adapter_sha256", "")),
             "host": str(hello.get("host_sha256", "")),
             "python": str(hello.get("python", "")),
@@ -186,3 +192,7 @@ class Lanes:
             for host in hosts:
                 host.close()
         self._spare.clear()
+
+
+def _sha256(*words: str) -> str:
+    return hashlib.sha256(" ".join(words).encode()).hexdigest()
