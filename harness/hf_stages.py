@@ -6,6 +6,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from tokassay.harness import known
+
 # The regular expression that ByteLevel applies itself (`use_regex`): GPT-2's, as published.
 GPT2_PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 
@@ -66,16 +68,17 @@ def _split(row: dict[str, Any]) -> tuple[str, str]:
         return (r"\p{N}" if row.get("individual_digits") else r"\p{N}+"), ""
     if kind != "Split":
         return "", f"{kind} is not modelled"
-    if row.get("behavior") != "Isolated":
-        return "", f"Split with behavior {row.get('behavior')} is not modelled"
-    if row.get("invert") and row.get("behavior") != "Isolated":
-        return "", "Split with invert is not modelled"
-    pattern = row.get("pattern")
-    if isinstance(pattern, dict) and isinstance(pattern.get("Regex"), str):
-        return pattern["Regex"], ""
-    if isinstance(pattern, dict) and isinstance(pattern.get("String"), str):
-        return re.escape(pattern["String"]), ""
-    return "", "Split without a pattern"
+    given = row.get("pattern")
+    if not isinstance(given, dict) or not any(isinstance(given.get(key), str) for key in ("Regex", "String")):
+        return "", "Split without a pattern"
+    pattern = given["Regex"] if isinstance(given.get("Regex"), str) else re.escape(given["String"])
+    # Isolated keeps matches and gaps, inverted or not. Removed and inverted keeps the matches alone, which is the
+    # same for a pattern that leaves no gap, as the published ones do: each has an alternative for any character.
+    behavior = row.get("behavior")
+    gapless = pattern in known.patterns().values()
+    if behavior == "Isolated" or (behavior == "Removed" and row.get("invert") and gapless):
+        return pattern, ""
+    return "", f"Split with behavior {behavior}{' and invert' if row.get('invert') else ''} is not modelled"
 
 
 def post_processor(stage: Any) -> str:

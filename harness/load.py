@@ -15,7 +15,7 @@ from tokassay.harness.contract import Contract
 from tokassay.harness.errors import InputError
 from tokassay.harness.known import Encoding
 from tokassay.harness.parsed import Parsed
-from tokassay.harness.vocabulary import Derivation, Vocabulary
+from tokassay.harness.vocabulary import Vocabulary
 
 FORMATS = ("tiktoken", "vocab.bpe", "tokenizer.json", "tekken", "sentencepiece")
 MAX_FILE = 1 << 30
@@ -26,8 +26,7 @@ _SENTENCEPIECE_SUFFIXES = (".model", ".spm", ".vocab")
 class Loaded:
     """A vocabulary, the contract it stands for (default variants, specials off), and where both came from.
 
-    `unmodelled` holds the reasons for an opaque contract; `notes` what else a reader should know;
-    `derivation` is what the ranks alone say about merging, where loading had to find out.
+    `unmodelled` holds the reasons for an opaque contract; `notes` what else a reader should know.
     """
 
     name: str
@@ -38,7 +37,6 @@ class Loaded:
     unmodelled: list[str] = field(default_factory=list)
     format: str = ""
     file_sha256: str = ""
-    derivation: Derivation | None = None
 
 
 def load_vocabulary(
@@ -105,18 +103,7 @@ def _load_file(
     kind = encoding.format if encoding is not None else detect(data, path)
     parsed = _parse(kind, data, path, encoding, pattern, specials)
     contract, vocabulary = parsed.contract(digest)
-    settled = parsed.settled if contract.algorithm != "opaque" else None
-    return Loaded(
-        name,
-        contract,
-        vocabulary,
-        path,
-        parsed.notes,
-        parsed.unmodelled,
-        kind,
-        digest,
-        settled.derivation if settled else None,
-    )
+    return Loaded(name, contract, vocabulary, path, parsed.notes, parsed.unmodelled, kind, digest)
 
 
 def _parse(
@@ -208,10 +195,11 @@ def detect(data: bytes, path: Path) -> str:
 
 
 def _detect_json(data: bytes, path: Path, paired: bool) -> str:
+    # encoder.json has tokens called "model" and "config": what they hold tells the formats apart.
     root = vocab_gpt2.read_json(data, str(path))
-    if "model" in root:
+    if isinstance(root.get("model"), dict):
         return "tokenizer.json"
-    if "config" in root and "vocab" in root:
+    if isinstance(root.get("config"), dict) and "vocab" in root:
         return "tekken"
     if paired:
         return "vocab.bpe"

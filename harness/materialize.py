@@ -19,7 +19,7 @@ from tokassay.harness.alphabet import from_alphabet, to_alphabet
 from tokassay.harness.contract import Contract
 from tokassay.harness.hf_stages import GPT2_PATTERN
 from tokassay.harness.load import Loaded
-from tokassay.harness.vocabulary import Pair, Vocabulary, derive_pairs
+from tokassay.harness.vocabulary import Pair, Vocabulary
 
 # Part of the folder's name: raised whenever the files' form changes, so that old ones are not reused.
 FORM = "1"
@@ -45,7 +45,7 @@ def materialize(loaded: Loaded, contract: Contract, cache_dir: Path) -> dict[str
     if underivable.exists():
         return paths
     present = all((folder / file).exists() for file in named.values())
-    merges = () if present else merge_list(loaded, contract)
+    merges = () if present else merge_list(vocabulary)
     if merges is None:
         _keep(underivable, lambda: b"some token is not made of two parts by lower ranks\n")
         return paths
@@ -72,12 +72,11 @@ def _expressible(vocabulary: Vocabulary, contract: Contract) -> bool:
     return True
 
 
-def merge_list(loaded: Loaded, contract: Contract) -> tuple[Pair, ...] | None:
+def merge_list(vocabulary: Vocabulary) -> tuple[Pair, ...] | None:
     """The vocabulary's own merges, or those proved from its ranks; None where there is no proof."""
-    if loaded.vocabulary.merges is not None:
-        return loaded.vocabulary.merges
-    derivation = loaded.derivation or derive_pairs(loaded.vocabulary.tokens)
-    return derivation.pairs if derivation.proved else None
+    if vocabulary.merges is not None:
+        return vocabulary.merges
+    return vocabulary.derivation.pairs if vocabulary.derivation.proved else None
 
 
 def _keep(path: Path, write: Callable[[], bytes]) -> str:

@@ -1,4 +1,5 @@
-"""Verifies a vocabulary afresh: its file's hash, its canonical digest, what its ranks say, and ids known in advance."""
+"""Verifies a vocabulary afresh: its file's hash, its canonical digest, what its ranks say, and ids known in
+advance."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from typing import Any
 from tokassay.harness import known
 from tokassay.harness.known import Encoding
 from tokassay.harness.load import Loaded, load_vocabulary
-from tokassay.harness.vocabulary import derive_pairs, unreachable_by_pairs
+from tokassay.harness.vocabulary import unreachable_by_pairs
 
 SAMPLE = b"hello world"
 
@@ -60,7 +61,7 @@ def _count(row: Verified, loaded: Loaded) -> None:
     if merges is not None:
         row.unreachable = len(unreachable_by_pairs(tokens, merges))
         return
-    derivation = derive_pairs(tokens)
+    derivation = loaded.vocabulary.derivation
     row.exceptions, row.unreachable = len(derivation.exceptions), len(derivation.unreachable)
 
 

@@ -42,6 +42,11 @@ class Vocabulary:
         """SHA-256 of the canonical form, 64 hex digits."""
         return sha256(self.canonical()).hexdigest()
 
+    @cached_property
+    def derivation(self) -> Derivation:
+        """What the ranks alone say about merging; made once."""
+        return derive_pairs(self.tokens)
+
     def ids(self) -> dict[int, bytes]:
         """id -> bytes, special tokens included (as their UTF-8)."""
         table: dict[int, bytes] = {}
@@ -151,25 +156,24 @@ def _forms(token: bytes, order: Mapping[Pair, int]) -> bool:
 
 @dataclass(frozen=True)
 class Settled:
-    """A vocabulary in canonical form with the algorithm it stands for; `derivation` where one was made."""
+    """A vocabulary in canonical form with the algorithm that it stands for."""
 
     vocabulary: Vocabulary
     algorithm: str
     ignore_merges: bool
-    derivation: Derivation | None
 
 
 def settle_ranks(
     tokens: Mapping[bytes, int], specials: Mapping[str, int], *, unreachable: int | None = None
 ) -> Settled:
-    """A rank vocabulary. Ranks mean whole-piece look-up first (as tiktoken does), which is normalized away
-    where no token needs it.
+    """A rank vocabulary. Ranks mean whole-piece look-up first, as in tiktoken: normalized away where no token
+    needs it.
 
     `unreachable` is a known count (verified by `tokassay vocab verify`) that saves the derivation.
     """
-    derivation = derive_pairs(tokens) if unreachable is None else None
-    needed = bool(derivation.unreachable if derivation else unreachable)
-    return Settled(Vocabulary(tokens, None, specials), "bpe-ranks", needed, derivation)
+    vocabulary = Vocabulary(tokens, None, specials)
+    count = len(vocabulary.derivation.unreachable) if unreachable is None else unreachable
+    return Settled(vocabulary, "bpe-ranks", count > 0)
 
 
 def settle_pairs(
@@ -186,8 +190,8 @@ def settle_pairs(
     """
     numbers = [tokens[left + right] for left, right in merges]
     if all(a <= b for a, b in pairwise(numbers)):
-        derivation = derive_pairs(tokens)
-        if derivation.proved and set(merges).issuperset(derivation.pairs):
-            return Settled(Vocabulary(tokens, None, specials), "bpe-ranks", False, derivation)
+        ranks = Vocabulary(tokens, None, specials)
+        if ranks.derivation.proved and set(merges).issuperset(ranks.derivation.pairs):
+            return Settled(ranks, "bpe-ranks", False)
     needed = ignore_merges and bool(unreachable_by_pairs(tokens, merges))
-    return Settled(Vocabulary(tokens, merges, specials), "bpe-pairs", needed, None)
+    return Settled(Vocabulary(tokens, merges, specials), "bpe-pairs", needed)

@@ -59,7 +59,7 @@ def list_vocabularies(as_json: AsJson = False) -> None:
 
 @app.command()
 def fetch(names: Names, as_json: AsJson = False) -> None:
-    """Fetch vocabularies into the cache, pinned by SHA-256. What is there already is kept; afterwards all is offline."""
+    """Fetch vocabularies into the cache, pinned by SHA-256; what is there is kept, and afterwards all is offline."""
     from tokassay.corpora.fetch import fetch_file, fetch_tree
 
     entries = [(name, _entry(name)) for name in names]
