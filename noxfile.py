@@ -49,7 +49,7 @@ def lint(session: nox.Session) -> None:
     session.run("ruff", "check", ".")
     sources = sorted(str(p) for folder in PACKAGES for p in Path(folder).rglob("*.p[yx][xd]"))
     if sources:
-        session.run("cython-lint", "--max-line-length=110", *sources)
+        session.run("cython-lint", "--max-line-length=120", *sources)
 
 
 @nox.session
