@@ -44,10 +44,11 @@ def network(session: nox.Session) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """ruff over the tree, cython-lint over every .pyx and .pxd."""
+    """ruff over the tree, cython-lint over every .pyx, .pxd and .pxi."""
     session.install("ruff>=0.14", "cython-lint>=0.16")
     session.run("ruff", "check", ".")
-    sources = sorted(str(p) for folder in PACKAGES for p in Path(folder).rglob("*.p[yx][xd]"))
+    found = (path for folder in PACKAGES for path in Path(folder).rglob("*"))
+    sources = sorted(str(path) for path in found if path.suffix in (".pyx", ".pxd", ".pxi"))
     if sources:
         session.run("cython-lint", "--max-line-length=120", *sources)
 
