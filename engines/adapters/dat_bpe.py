@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy
-
 from tokassay.engines import dat_bpe
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ class Adapter:
             self.encoder = dat_bpe.Encoder.load(
                 files["tiktoken"],
                 pattern=contract["pretokenizer"][0],
-                specials={text: number for text, number in contract["special_tokens"]},
+                specials=dict(contract["special_tokens"]),
                 unicode=contract["unicode"],
                 ignore_merges=contract["ignore_merges"],
                 cache_bits=int(options.get("cache_bits", 15)),

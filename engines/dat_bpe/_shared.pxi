@@ -134,11 +134,18 @@ cdef extern from "csrc/encode.h" nogil:
     ctypedef struct dat_document:
         const uint8_t *data
         size_t size
+    ctypedef struct dat_marks:
+        void *items
+        size_t count
+        size_t room
+    void dat_marks_clear(dat_marks *marks)
+    void dat_spans(
+        const dat_vocab *vocab, const uint32_t *ids, size_t count, const dat_marks *marks, uint64_t *spans)
     dat_status dat_scratch_init(dat_scratch *scratch, unsigned cache_bits)
     void dat_scratch_clear(dat_scratch *scratch)
     dat_status dat_encode(
         const dat_vocab *vocab, dat_scratch *scratch, const uint8_t *document, size_t size, int specials,
-        dat_ids *out, dat_trace *trace)
+        dat_ids *out, dat_marks *marks, dat_trace *trace)
     dat_status dat_encode_batch(
         const dat_vocab *vocab, dat_scratch **scratches, size_t threads, const dat_document *documents,
         size_t count, int specials, dat_ids *values, uint64_t *offsets)
@@ -147,7 +154,6 @@ cdef extern from "csrc/decode.h" nogil:
     const uint8_t *dat_id_bytes(const dat_vocab *vocab, uint32_t id, size_t *size)
     dat_status dat_decoded_size(const dat_vocab *vocab, const uint32_t *ids, size_t count, size_t *size, size_t *bad)
     size_t dat_decode(const dat_vocab *vocab, const uint32_t *ids, size_t count, uint8_t *out, size_t size)
-    void dat_spans(const dat_vocab *vocab, const uint32_t *ids, size_t count, uint64_t *spans)
 
 
 # Below this many bytes the interpreter's lock is kept: giving it up and taking it back costs more than the work.
@@ -375,38 +381,52 @@ cdef class Tables:
         cdef const uint8_t *text = dat_id_bytes(&self.vocab, id, &size)
         return None if text == NULL else text[:size]
 
-    def encode(self, document, bint specials):
-        """The ids of one document: numpy.uint32[n]."""
-        cdef Input source = Input(document)
+    cdef int run(self, Input source, bint specials, dat_ids *ids, dat_marks *marks) except -1:
         cdef Scratch scratch = self.take()
-        cdef dat_ids ids
         cdef dat_status status
-        ids.items = NULL
-        ids.count = ids.room = 0
         # English has more than four bytes a token, Chinese less than three: start between, grow by half.
-        status = dat_ids_room(&ids, source.size // 3 + 8)
+        status = dat_ids_room(ids, source.size // 3 + 8)
         if status == DAT_OK:
             if source.size < KEEP_LOCK:
-                status = dat_encode(&self.vocab, &scratch.scratch, source.data, source.size, specials, &ids, NULL)
+                status = dat_encode(
+                    &self.vocab, &scratch.scratch, source.data, source.size, specials, ids, marks, NULL)
             else:
                 with nogil:
                     status = dat_encode(
-                        &self.vocab, &scratch.scratch, source.data, source.size, specials, &ids, NULL)
+                        &self.vocab, &scratch.scratch, source.data, source.size, specials, ids, marks, NULL)
         if status != DAT_OK:
-            dat_ids_clear(&ids)
+            dat_ids_clear(ids)
             check(status)
         self.pool.append(scratch)
+        return 0
+
+    def encode(self, document, bint specials):
+        """The ids of one document: numpy.uint32[n]."""
+        cdef dat_ids ids
+        ids.items = NULL
+        ids.count = ids.room = 0
+        self.run(Input(document), specials, &ids, NULL)
         return lend_ids(&ids)
 
-    def spans(self, const uint32_t[::1] ids):
-        """Byte spans of the ids of one document: numpy.uint64[n, 2]."""
-        cdef size_t count = ids.shape[0]
-        spans = numpy.empty((count, 2), numpy.uint64)
-        cdef uint64_t[:, ::1] view = spans
-        if count:
-            with nogil:
-                dat_spans(&self.vocab, &ids[0], count, &view[0, 0])
-        return spans
+    def encode_spans(self, document, bint specials):
+        """The ids, and the bytes that each covers: numpy.uint64[n, 2]."""
+        cdef dat_ids ids
+        cdef dat_marks marks
+        cdef uint64_t[:, ::1] view
+        ids.items = NULL
+        ids.count = ids.room = 0
+        marks.items = NULL
+        marks.count = marks.room = 0
+        try:
+            self.run(Input(document), specials, &ids, &marks)
+            spans = numpy.empty((ids.count, 2), numpy.uint64)
+            if ids.count:
+                view = spans
+                dat_spans(&self.vocab, ids.items, ids.count, &marks, &view[0, 0])
+            return lend_ids(&ids), spans
+        finally:
+            dat_marks_clear(&marks)
+            dat_ids_clear(&ids)
 
     cdef object run_batch(self, const dat_document *documents, size_t count, size_t threads, bint specials):
         cdef list scratches = [self.take() for _ in range(threads)]

@@ -2,7 +2,6 @@ from typing import Any
 
 import numpy
 from numpy.typing import NDArray
-
 from tokassay.engines.dat_bpe._core import Tables
 
 class TraceTables(Tables):

@@ -27,7 +27,7 @@ cdef class TraceTables(Tables):
         memset_trace(&trace)
         with nogil:
             status = dat_encode(
-                &self.vocab, &scratch.scratch, source.data, source.size, specials, &ids, &trace)
+                &self.vocab, &scratch.scratch, source.data, source.size, specials, &ids, NULL, &trace)
         try:
             check(status)
             decisions = []

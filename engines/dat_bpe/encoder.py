@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from os import PathLike, fspath
 from typing import Any
 
 import numpy
 from numpy.typing import NDArray
-
 from tokassay.engines.dat_bpe import _core
 from tokassay.engines.dat_bpe.errors import LoadError
 from tokassay.engines.dat_bpe.patterns import NAMES, Pattern, find_pattern
@@ -108,7 +108,8 @@ class Encoder:
             )
         if unicode not in _core.UNICODE_VERSIONS:
             raise LoadError(
-                f"no tables of Unicode {unicode!r}", where=where, remedy=f"use one of {', '.join(_core.UNICODE_VERSIONS)}"
+                f"no tables of Unicode {unicode!r}", where=where,
+                remedy=f"use one of {', '.join(_core.UNICODE_VERSIONS)}",
             )
         if not 0 <= cache_bits <= CACHE_BITS_MOST:
             raise LoadError(f"cache_bits {cache_bits}", where=where, remedy=f"use 0 to {CACHE_BITS_MOST}")
@@ -146,8 +147,8 @@ class Encoder:
 
     def encode_spans(self, data: Document, *, specials: bool = False) -> tuple[Ids, Offsets]:
         """(ids, spans): spans[i] are the start and end of token i in the document's bytes, numpy.uint64[n, 2]."""
-        ids = self.encode(data, specials=specials)
-        return ids, self._tables.spans(ids)
+        result: tuple[Ids, Offsets] = self._tables.encode_spans(data, self._match(specials))
+        return result
 
     def encode_batch(
         self, documents: Iterable[Document], *, threads: int = 1, specials: bool = False
@@ -175,7 +176,7 @@ class Encoder:
         """One byte string for each document of an encode_batch result."""
         ids = _as_ids(values)
         cuts = numpy.asarray(offsets).tolist()
-        return [bytes(self._tables.decode(ids[a:b])) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+        return [bytes(self._tables.decode(ids[a:b])) for a, b in pairwise(cuts)]
 
     def token_bytes(self, token_id: int) -> bytes:
         """The bytes of an id, ordinary or special; ValueError if there is none."""
@@ -271,7 +272,9 @@ def _as_ids(ids: Any) -> Ids:
     if array.size == 0:
         return numpy.empty(0, numpy.uint32)
     if array.dtype != numpy.uint32:
-        if array.dtype.kind not in "iuO" or not all(isinstance(i, int) for i in (ids if array.dtype.kind == "O" else ())):
+        # Integers past 64 bits make an array of objects.
+        wide = array.dtype.kind == "O" and all(isinstance(each, int) for each in ids)
+        if array.dtype.kind not in "iu" and not wide:
             raise TypeError(f"ids must be integers, not {array.dtype}")
         wrong = numpy.flatnonzero((array < 0) | (array > GREATEST_ID))
         if wrong.size:

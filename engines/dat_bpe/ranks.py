@@ -43,10 +43,14 @@ ENCODINGS: dict[str, Encoding] = {
         "<|endoftext|>": 100257, "<|fim_prefix|>": 100258, "<|fim_middle|>": 100259, "<|fim_suffix|>": 100260,
         "<|endofprompt|>": 100276,
     }),
-    "o200k_base": Encoding("o200k_base.tiktoken", _O200K, "o200k", {"<|endoftext|>": 199999, "<|endofprompt|>": 200018}),
+    "o200k_base": Encoding(
+        "o200k_base.tiktoken", _O200K, "o200k", {"<|endoftext|>": 199999, "<|endofprompt|>": 200018}
+    ),
     "o200k_harmony": Encoding("o200k_base.tiktoken", _O200K, "o200k", _HARMONY),
 }
-ALIASES = {"r50k_base": "gpt2", "r50k": "gpt2", "cl100k": "cl100k_base", "o200k": "o200k_base", "harmony": "o200k_harmony"}
+ALIASES = {
+    "r50k_base": "gpt2", "r50k": "gpt2", "cl100k": "cl100k_base", "o200k": "o200k_base", "harmony": "o200k_harmony",
+}
 
 
 def embedded_ranks(encoding: Encoding) -> tuple[dict[bytes, int], str]:
@@ -54,7 +58,9 @@ def embedded_ranks(encoding: Encoding) -> tuple[dict[bytes, int], str]:
     source = files("tokassay.fixtures") / "vocab" / encoding.file
     data = source.read_bytes()
     if hashlib.sha256(data).hexdigest() != encoding.sha256:
-        raise LoadError("the file is not the pinned one (SHA-256)", where=str(source), remedy="install the package again")
+        raise LoadError(
+            "the file is not the pinned one (SHA-256)", where=str(source), remedy="install the package again"
+        )
     return parse_ranks(data, str(source)), str(source)
 
 

@@ -48,7 +48,7 @@ static void *work(void *argument)
             const dat_document *document = &job->documents[i];
             size_t before = self->ids.count;
             dat_status status = dat_encode(job->vocab, self->scratch, document->data, document->size, job->specials,
-                                           &self->ids, NULL);
+                                           &self->ids, NULL, NULL);
             if (status != DAT_OK) {
                 atomic_store_explicit(&job->failed, (int)status, memory_order_relaxed);
                 return NULL;

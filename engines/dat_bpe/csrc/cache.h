@@ -32,7 +32,8 @@ static inline uint64_t dat_load(const uint8_t *p)
 }
 
 /* The key of a piece of 1 to 15 bytes; `limit` is where reading must stop. */
-static inline void dat_cache_key(const uint8_t *piece, size_t size, const uint8_t *limit, uint64_t *low, uint64_t *high)
+static inline void dat_cache_key(const uint8_t *piece, size_t size, const uint8_t *limit, uint64_t *low,
+                                 uint64_t *high)
 {
     uint8_t copy[16] = {0};
     if ((size_t)(limit - piece) < 16) {

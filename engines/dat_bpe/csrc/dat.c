@@ -113,7 +113,8 @@ static dat_status find_base(dat_trie *trie, slot_map *map, const uint8_t *bytes,
 }
 
 /* Places the children of one state and queues them. */
-static dat_status place(dat_trie *trie, slot_map *map, const dat_key *keys, pending state, pending *queue, size_t *tail)
+static dat_status place(dat_trie *trie, slot_map *map, const dat_key *keys, pending state, pending *queue,
+                        size_t *tail)
 {
     uint8_t bytes[256];
     size_t starts[257], count = 0, at = state.first;

@@ -63,14 +63,3 @@ size_t dat_decode(const dat_vocab *vocab, const uint32_t *ids, size_t count, uin
     }
     return at;
 }
-
-void dat_spans(const dat_vocab *vocab, const uint32_t *ids, size_t count, uint64_t *spans)
-{
-    uint64_t at = 0;
-    for (size_t i = 0; i < count; i++) {
-        size_t length = 0;
-        (void)dat_id_bytes(vocab, ids[i], &length);
-        spans[2 * i] = at;
-        spans[2 * i + 1] = at += length;
-    }
-}

@@ -14,7 +14,4 @@ dat_status dat_decoded_size(const dat_vocab *vocab, const uint32_t *ids, size_t 
  * out. Returns the number of bytes written. */
 size_t dat_decode(const dat_vocab *vocab, const uint32_t *ids, size_t count, uint8_t *out, size_t size);
 
-/* Byte spans (start, end) of the ids of one document: every id covers exactly its own bytes. */
-void dat_spans(const dat_vocab *vocab, const uint32_t *ids, size_t count, uint64_t *spans);
-
 #endif

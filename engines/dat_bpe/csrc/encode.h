@@ -17,10 +17,26 @@ enum { DAT_CACHE_BITS_DEFAULT = 15, DAT_CACHE_BITS_MOST = 24 };
 dat_status dat_scratch_init(dat_scratch *scratch, unsigned cache_bits);
 void dat_scratch_clear(dat_scratch *scratch);
 
-/* Appends the ids of a document. trace: NULL, or (trace build) where decisions go; then no cache and no proved
- * short cut is used, so that every merge is seen. */
+/* Where special tokens stand: two of them may share an id, so that the id does not tell how many bytes it covers. */
+typedef struct {
+    size_t index; /* of the id */
+    size_t size;  /* bytes of the match */
+} dat_mark;
+
+typedef struct {
+    dat_mark *items;
+    size_t count, room;
+} dat_marks;
+
+void dat_marks_clear(dat_marks *marks);
+
+/* Byte spans (start, end) of the ids of one document: every id covers exactly its own bytes. */
+void dat_spans(const dat_vocab *vocab, const uint32_t *ids, size_t count, const dat_marks *marks, uint64_t *spans);
+
+/* Appends the ids of a document, and to marks (or NULL) its special tokens. trace: NULL, or (trace build) where
+ * decisions go; then no cache and no proved short cut is used, so that every merge is seen. */
 dat_status dat_encode(const dat_vocab *vocab, dat_scratch *scratch, const uint8_t *document, size_t size,
-                      int specials, dat_ids *out, dat_trace *trace);
+                      int specials, dat_ids *out, dat_marks *marks, dat_trace *trace);
 
 typedef struct {
     const uint8_t *data;

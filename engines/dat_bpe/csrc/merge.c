@@ -3,9 +3,9 @@
 #include <string.h>
 
 #ifdef DAT_TRACE
-#define RECORD_MERGE(heap, at, l, r, v)                                                                          \
-    DAT_RECORD(trace, .stage = DAT_STAGE_MERGE, .path = (heap), .left = (l), .right = (r), .value = (v), .position = (size_t)(at), \
-               .offset = DAT_AT(trace, piece))
+#define RECORD_MERGE(heap, at, l, r, v)                                                                   \
+    DAT_RECORD(trace, .stage = DAT_STAGE_MERGE, .path = (heap), .left = (l), .right = (r), .value = (v),  \
+               .position = (size_t)(at), .offset = DAT_AT(trace, piece))
 #else
 #define RECORD_MERGE(heap, at, l, r, v) ((void)0)
 #endif
@@ -16,7 +16,8 @@ static inline uint32_t first_rank(const dat_merges *merges, const uint8_t *p)
 }
 
 /* Tokens and pair ranks side by side; a merge closes the gap. Quadratic in a size that is bounded. */
-static size_t merge_small(const dat_merges *merges, const uint8_t *piece, size_t size, uint32_t *token, dat_trace *trace)
+static size_t merge_small(const dat_merges *merges, const uint8_t *piece, size_t size, uint32_t *token,
+                          dat_trace *trace)
 {
     uint32_t rank[DAT_SMALL_PIECE];
     size_t count = size;

@@ -1,4 +1,4 @@
-/* Stage merge: the adjacent pair whose joined bytes have the lowest rank, the leftmost of equals, until none has one. */
+/* Stage merge: the adjacent pair whose joined bytes have the lowest rank, the leftmost of equals, again and again. */
 #ifndef DAT_MERGE_H
 #define DAT_MERGE_H
 

@@ -26,7 +26,7 @@ dat_status dat_specials_build(dat_specials *specials, const uint8_t *text, const
         for (size_t i = 0; i < count && status == DAT_OK; i++) {
             size_t start = specials->offsets[i];
             keys[i] = (dat_key){specials->text + start, specials->offsets[i + 1] - start, (uint32_t)i};
-            status = keys[i].size == 0 ? DAT_EMPTY_TOKEN : i > 0 && ids[i] <= ids[i - 1] ? DAT_DUPLICATE_ID : DAT_OK;
+            status = keys[i].size == 0 ? DAT_EMPTY_TOKEN : i > 0 && ids[i] < ids[i - 1] ? DAT_DUPLICATE_ID : DAT_OK;
         }
     }
     if (status == DAT_OK) {

@@ -6,7 +6,7 @@
 
 typedef struct {
     dat_trie trie;       /* values: indexes into ids */
-    uint32_t *ids;       /* ascending */
+    uint32_t *ids;       /* ascending; published encodings have two texts for one id, so equal ones may follow */
     uint8_t *text;       /* all texts joined, in order of id */
     size_t *offsets;     /* [count + 1] */
     size_t count;

@@ -1,0 +1,173 @@
+"""Fixed points, published vectors, special tokens, decoding, and every form of input."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from importlib.resources import files
+from typing import Any
+
+import numpy
+import pytest
+from tokassay.engines.dat_bpe import Encoder
+
+# Published for GPT-2 by the system whose method this audit follows, and checked there with an independent encoder.
+FIXED = [
+    (b"", []),
+    (b"ab", [397]),
+    (b"hello", [31373]),
+    (b"Hello", [15496]),
+    (b"a\0b", [64, 188, 65]),
+    (b"a\xffb", [64, 187, 65]),
+    (b"hello world", [31373, 995]),
+    (b"\x89\x88\x81\xab", [231, 230, 223, 104]),
+    (b"\xbd\x9b\x9a\xe9", [121, 249, 21253]),
+    (b"\xb1's", [109, 6, 82]),
+]
+# What dat-bpe does not model: it says so, and the vector is somebody else's.
+MODELLED = {"specials", "byte_policy"}
+
+
+def vectors() -> list[dict[str, Any]]:
+    folder = files("tokassay.fixtures") / "vectors"
+    found = []
+    for name in ("dev-cases.json", "llama-cpp-gpt2.json"):
+        for vector in json.loads((folder / name).read_text(encoding="utf-8"))["vectors"]:
+            contract = vector["contract"]
+            if set(contract) <= MODELLED and contract.get("byte_policy", "byte-alphabet") == "byte-alphabet":
+                found.append(vector)
+    return found
+
+
+@pytest.mark.parametrize(("document", "ids"), FIXED, ids=[document.hex() or "empty" for document, _ in FIXED])
+def test_fixed_points(encoder_of: Callable[[str], Encoder], document: bytes, ids: list[int]) -> None:
+    encoded = encoder_of("gpt2").encode(document)
+    assert encoded.dtype == numpy.uint32
+    assert encoded.tolist() == ids
+
+
+def test_all_byte_values_in_order(encoder_of: Callable[[str], Encoder]) -> None:
+    encoder = encoder_of("gpt2")
+    document = bytes(range(256))
+    ids = encoder.encode(document)
+    assert len(ids) == 222
+    assert encoder.decode(ids) == document
+
+
+@pytest.mark.parametrize("lead", [0xE0, 0xE1, 0xE2, 0xE3, 0xEE, 0xEF])
+def test_a_lead_byte_does_not_take_what_follows(encoder_of: Callable[[str], Encoder], lead: int) -> None:
+    """The lead stands alone; then come the pieces of `@yp` after a letter."""
+    encoder = encoder_of("gpt2")
+    alone = encoder.encode(bytes([lead])).tolist()
+    after_a_letter = encoder.encode(b"a@yp").tolist()[1:]
+    assert encoder.encode(bytes([lead]) + b"@yp").tolist() == alone + after_a_letter
+
+
+def test_spans_of_the_published_cases(encoder_of: Callable[[str], Encoder]) -> None:
+    encoder = encoder_of("gpt2")
+    assert [list(span) for span in encoder.pretokens(b"\x89\x88\x81\xab")] == [[0, 3], [3, 4]]
+    assert [list(span) for span in encoder.pretokens(b"\xbd\x9b\x9a\xe9")] == [[0, 1], [1, 4]]
+    ids, spans = encoder.encode_spans(b"hello world")
+    assert (ids.tolist(), spans.tolist()) == ([31373, 995], [[0, 5], [5, 11]])
+    assert spans.dtype == numpy.uint64
+
+
+@pytest.mark.parametrize("vector", vectors(), ids=lambda vector: vector["id"])
+def test_published_vectors(encoder_of: Callable[[str], Encoder], vector: dict[str, Any]) -> None:
+    encoder = encoder_of(vector["vocabulary"])
+    if "input_repeat" in vector:
+        document = bytes.fromhex(vector["input_repeat"]["hex"]) * vector["input_repeat"]["times"]
+    else:
+        document = bytes.fromhex(vector["input_hex"])
+    if vector["operation"] == "decode":
+        assert encoder.decode(vector["ids"]) == document
+        return
+    ids = encoder.encode(document, specials=vector["contract"].get("specials") == "on")
+    if "ids" in vector:
+        assert ids.tolist() == vector["ids"]
+        return
+    assert (len(ids), ids[:4].tolist(), ids[-4:].tolist()) == (vector["count"], vector["head"], vector["tail"])
+    assert hashlib.sha256(ids.astype("<u4").tobytes()).hexdigest() == vector["ids_sha256"]
+
+
+def test_special_tokens_on_and_off(encoder_of: Callable[[str], Encoder]) -> None:
+    encoder = encoder_of("gpt2")
+    assert encoder.encode(b"<|endoftext|>", specials=True).tolist() == [50256]
+    assert encoder.encode(b"a<|endoftext|>b", specials=True).tolist() == [64, 50256, 65]
+    assert encoder.encode(b"<|endoftext|>").tolist() == [27, 91, 437, 1659, 5239, 91, 29]
+    assert encoder.encode(b"a<|endoftext|b", specials=True).tolist() == encoder.encode(b"a<|endoftext|b").tolist()
+    assert encoder.encode(b"<|endoftext|>" * 3, specials=True).tolist() == [50256] * 3
+
+
+def test_specials_leftmost_then_longest(ranks_of: Callable[[str], dict[bytes, int]]) -> None:
+    specials = {"<a>": 60000, "<a><b>": 60001, "b>x": 60002, "x<a": 60003, "Ω": 60004}
+    encoder = Encoder.from_ranks(ranks_of("gpt2"), pattern="gpt2", specials=specials)
+    assert encoder.encode("<a><b><a>Ω", specials=True).tolist() == [60001, 60000, 60004]
+    # The longest wins only among those that start leftmost.
+    assert encoder.encode("x<a><b>x", specials=True).tolist() == [60003, *encoder.encode("><").tolist(), 60002]
+    ids = encoder.encode("x<a><b>x", specials=True)
+    assert encoder.decode(ids) == b"x<a><b>x"
+
+
+def test_the_pattern_sees_a_special_token_as_the_end(encoder_of: Callable[[str], Encoder]) -> None:
+    """`\\s+(?!\\S)` takes all blanks before the cut, as at the end of a document."""
+    encoder = encoder_of("cl100k_base")
+    ids = encoder.encode(b"a   <|endoftext|> \n b", specials=True).tolist()
+    left, right = encoder.encode(b"a   ").tolist(), encoder.encode(b" \n b").tolist()
+    assert ids == [*left, 100257, *right]
+
+
+def test_every_form_of_input(encoder: Encoder) -> None:
+    text = "naïve café – 漢字 \r\n 1234 '\u017f"
+    data = text.encode()
+    expected = encoder.encode(data).tolist()
+    forms: list[Any] = [text, bytearray(data), memoryview(data), numpy.frombuffer(data, numpy.uint8)]
+    for form in forms:
+        assert encoder.encode(form).tolist() == expected
+    values, offsets = encoder.encode_batch(forms)
+    assert values.tolist() == expected * 4
+    assert offsets.tolist() == [len(expected) * i for i in range(5)]
+
+
+def test_a_lone_surrogate_is_named(encoder: Encoder) -> None:
+    with pytest.raises(UnicodeEncodeError, match=r"position 1: surrogates not allowed"):
+        encoder.encode("a\ud83d")
+    with pytest.raises(UnicodeEncodeError):
+        encoder.encode_batch(["a", "\udfff"])
+
+
+def test_what_is_not_bytes_is_refused(encoder: Encoder) -> None:
+    for wrong in (None, 3, ["a"], memoryview(b"abcdef")[::2]):
+        with pytest.raises((TypeError, BufferError, ValueError)):
+            encoder.encode(wrong)  # type: ignore[arg-type]
+
+
+def test_decode_names_the_wrong_id(encoder: Encoder) -> None:
+    for wrong in (encoder.n_vocab, 2**32 - 1, 2**32, -1, 2**70):
+        with pytest.raises(ValueError, match=f"id {wrong} at index 2"):
+            encoder.decode([0, 1, wrong, wrong])
+    for kind in ([1.5], ["a"], numpy.array([1.0])):
+        with pytest.raises(TypeError):
+            encoder.decode(kind)
+    assert encoder.decode([]) == b""
+    assert encoder.decode(numpy.array([0, 1], numpy.int64)) == encoder.token_bytes(0) + encoder.token_bytes(1)
+
+
+def test_token_bytes_and_ids_agree_with_the_file(
+    encoder: Encoder, vocabulary: str, ranks_of: Callable[[str], dict[bytes, int]]
+) -> None:
+    ranks = ranks_of(vocabulary)
+    assert all(encoder.token_id(token) == rank for token, rank in ranks.items())
+    assert all(encoder.token_bytes(rank) == token for token, rank in ranks.items())
+    assert encoder.n_vocab == max(encoder.specials.values()) + 1
+    assert all(encoder.token_bytes(number) == text.encode() for text, number in encoder.specials.items())
+    with pytest.raises(ValueError, match="not in the vocabulary"):
+        encoder.token_bytes(encoder.n_vocab)
+    assert encoder.token_id(b"\xff\xfe\xfd\xfc") is None
+
+
+def test_every_token_is_reached_by_merging(encoder: Encoder) -> None:
+    """So that a whole-piece look-up is exact for these three, and `ignore_merges` changes nothing."""
+    assert encoder.unreachable == 0
+    assert encoder.unreachable_ids() == []

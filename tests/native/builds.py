@@ -1,0 +1,38 @@
+"""Without optimization, optimized, for this very processor, with link-time optimization, traced: one digest.
+
+    python tests/native/builds.py
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+import cases
+
+BUILDS = {
+    "-O0": ("-O0",),
+    "-O2": ("-O2",),
+    "-O3 -march=native": ("-O3", "-march=native"),
+    "-O3 -flto": ("-O3", "-flto"),
+    "trace": ("-O2", "-DDAT_TRACE"),
+}
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        drivers = {label: cases.build(folder / str(i), *flags) for i, (label, flags) in enumerate(BUILDS.items())}
+        for family, (_, file) in cases.FAMILIES.items():
+            for whole_first in (False, True):
+                texts = cases.documents(4, 3000, 50_000)
+                case = cases.write_case(folder / "case", family, cases.ranks(file), texts, ignore_merges=whole_first)
+                found = {label: cases.run([driver, "encode", case, "2"]) for label, driver in drivers.items()}
+                if len(set(found.values())) != 1:
+                    sys.exit(f"{family}: {found}")
+                print(f"{family}, ignore_merges {whole_first}: {found['-O0']} from {', '.join(found)}")
+
+
+if __name__ == "__main__":
+    main()

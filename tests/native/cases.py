@@ -1,0 +1,106 @@
+"""Cases for driver.c, and how it is built: standard library only, for the sessions install little."""
+
+from __future__ import annotations
+
+import base64
+import os
+import random
+import shlex
+import shutil
+import struct
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = ROOT / "engines" / "dat_bpe" / "csrc"
+WARNINGS = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wpedantic", "-Werror"]
+# family, contractions, digits (pretokenize.h) and the rank file of each.
+FAMILIES = {
+    "gpt2": ((0, 1, 0), "r50k_base.tiktoken"),
+    "cl100k": ((1, 2, 3), "cl100k_base.tiktoken"),
+    "o200k": ((2, 2, 3), "o200k_base.tiktoken"),
+}
+SPECIALS = {b"<|endoftext|>": 300_000, b"<|end": 300_001, b"|><|": 300_002}
+PARTS = [
+    *(part.encode() for part in (
+        "the ", " of", "and", "'s", "'LL", "'\u017f", "\n", "\r\n", "   ", "\t", "\u00a0", "\u2028", "1234567",
+        "٣", "²", "漢字", "かな", "дом", "Дом", "ǅ", "ʰ", "\u0301", "\u0903", "/", "...", "🙂", "HTTPServer", "x", "\0",
+    )),
+    *(bytes([byte]) for byte in (0x80, 0x9F, 0xA0, 0xBF, 0xC1, 0xC3, 0xE0, 0xED, 0xF0, 0xF4, 0xF5, 0xFF)),
+    *SPECIALS,
+]
+
+
+def ranks(file: str) -> dict[bytes, int]:
+    """Token bytes -> rank of an embedded rank file."""
+    lines = (ROOT / "fixtures" / "vocab" / file).read_bytes().splitlines()
+    return {base64.b64decode(token): int(rank) for token, rank in (line.split() for line in lines)}
+
+
+def small_ranks() -> dict[bytes, int]:
+    """All bytes and the first merges of GPT-2: quick to load thousands of times."""
+    everything = sorted(ranks("r50k_base.tiktoken").items(), key=lambda item: item[1])
+    return dict(everything[:700])
+
+
+def documents(seed: int, count: int, longest: int) -> list[bytes]:
+    """Documents of parts and of any bytes, and long pieces."""
+    chance = random.Random(seed)
+    made = [b"", b"'", b"\xf0\x9f", b"<|endoftext|", b" " * longest, b"a" * longest, "漢".encode() * (longest // 3)]
+    made.append(bytes(chance.choices(b"etaoinshrdlu", k=longest)))
+    for _ in range(count):
+        made.append(b"".join(chance.choices(PARTS, k=chance.randint(1, 60))))
+        made.append(bytes(chance.choices(range(256), k=chance.randint(1, 60))))
+    return made
+
+
+def _tokens(tokens: Mapping[bytes, int]) -> bytes:
+    rows = sorted(tokens.items(), key=lambda item: item[1])
+    offsets = [0]
+    for token, _ in rows:
+        offsets.append(offsets[-1] + len(token))
+    numbers = struct.pack(f"={len(rows)}I", *(number for _, number in rows))
+    head = struct.pack("=Q", len(rows)) + struct.pack(f"={len(offsets)}Q", *offsets)
+    return head + numbers + b"".join(token for token, _ in rows)
+
+
+def write_case(
+    path: Path, family: str, tokens: Mapping[bytes, int], texts: Sequence[bytes], *, ignore_merges: bool = False
+) -> Path:
+    """A case file as driver.c reads it; Unicode 16.0."""
+    offsets = [0]
+    for text in texts:
+        offsets.append(offsets[-1] + len(text))
+    parameters, _ = FAMILIES[family]
+    path.write_bytes(
+        struct.pack("=5Q", *parameters, 2, int(ignore_merges)) + _tokens(tokens) + _tokens(SPECIALS)
+        + struct.pack("=Q", len(texts)) + struct.pack(f"={len(offsets)}Q", *offsets) + b"".join(texts)
+    )
+    return path
+
+
+def compiler() -> list[str]:
+    """The C compiler: $CC or cc. Ends the program where there is none."""
+    words = shlex.split(os.environ.get("CC", "cc"))
+    if not words or shutil.which(words[0]) is None:
+        sys.exit(f"no C compiler: {' '.join(words) or 'CC is empty'}")
+    return words
+
+
+def build(target: Path, *flags: str) -> Path:
+    """driver.c with all warnings as errors."""
+    command = [*compiler(), "-std=c11", *WARNINGS, *flags, "-pthread", f"-I{SOURCES}"]
+    subprocess.run([*command, str(Path(__file__).with_name("driver.c")), "-o", str(target)], check=True)
+    return target
+
+
+def run(command: Sequence[str | Path], **environment: str) -> str:
+    """The output of a driver; a failure ends the program with what it printed."""
+    done = subprocess.run(
+        [str(word) for word in command], env={**os.environ, **environment}, capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))}: exit {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout.strip()

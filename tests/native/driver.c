@@ -1,0 +1,321 @@
+/* Runs the encoder's C sources without Python, for the sanitizers and for comparing builds.
+ *
+ *     driver encode CASE [THREADS]   one line: an order-sensitive digest of all ids, spans and decoded bytes
+ *     driver faults CASE             refuses the first, second, third … request for memory (build with DAT_FAULTS)
+ *     driver races CASE              several threads, each encoding batches over several threads, on one vocabulary
+ *
+ * A CASE is written by cases.py. The exit status is 0 only if everything agreed with itself.
+ */
+#include "unity.c"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct {
+    dat_token_list tokens, specials;
+    dat_pattern pattern;
+    uint32_t unicode, ignore_merges;
+    dat_document *documents;
+    size_t count;
+    uint64_t *memory[8];
+    size_t used;
+} test_case;
+
+static void fail(const char *what)
+{
+    fprintf(stderr, "driver: %s\n", what);
+    exit(1);
+}
+
+static uint64_t read_u64(FILE *file)
+{
+    uint64_t value;
+    if (fread(&value, sizeof value, 1, file) != 1) {
+        fail("the case ends early");
+    }
+    return value;
+}
+
+static void *read_block(FILE *file, size_t size, test_case *test)
+{
+    uint64_t *block = malloc(size ? size : 1);
+    if (block == NULL || fread(block, 1, size, file) != size) {
+        fail("the case ends early");
+    }
+    test->memory[test->used++] = block;
+    return block;
+}
+
+static dat_token_list read_tokens(FILE *file, test_case *test)
+{
+    dat_token_list list;
+    list.count = (size_t)read_u64(file);
+    uint64_t *offsets = read_block(file, (list.count + 1) * sizeof *offsets, test);
+    list.offsets = offsets;
+    list.ids = read_block(file, list.count * sizeof *list.ids, test);
+    list.text = read_block(file, (size_t)offsets[list.count], test);
+    return list;
+}
+
+static test_case read_case(const char *path)
+{
+    test_case test = {.used = 0};
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) {
+        fail("no such case");
+    }
+    test.pattern.family = (dat_family)read_u64(file);
+    test.pattern.contractions = (dat_contractions)read_u64(file);
+    test.pattern.digits = (unsigned)read_u64(file);
+    test.unicode = (uint32_t)read_u64(file);
+    test.ignore_merges = (uint32_t)read_u64(file);
+    test.tokens = read_tokens(file, &test);
+    test.specials = read_tokens(file, &test);
+    test.count = (size_t)read_u64(file);
+    uint64_t *offsets = read_block(file, (test.count + 1) * sizeof *offsets, &test);
+    test.documents = malloc((test.count + 1) * sizeof *test.documents);
+    if (test.documents == NULL) {
+        fail("no memory");
+    }
+    /* Each document is a block of its own exact size, so that a read past its end is seen. */
+    for (size_t i = 0; i < test.count; i++) {
+        size_t size = (size_t)(offsets[i + 1] - offsets[i]);
+        uint8_t *data = malloc(size);
+        if ((data == NULL && size > 0) || fread(data, 1, size, file) != size) {
+            fail("the case ends early");
+        }
+        test.documents[i] = (dat_document){data, size};
+    }
+    fclose(file);
+    return test;
+}
+
+static void clear_case(test_case *test)
+{
+    for (size_t i = 0; i < test->count; i++) {
+        free((void *)(uintptr_t)test->documents[i].data);
+    }
+    free(test->documents);
+    for (size_t i = 0; i < test->used; i++) {
+        free(test->memory[i]);
+    }
+}
+
+/* FNV-1a over 64-bit words. */
+static uint64_t mix(uint64_t digest, uint64_t word)
+{
+    for (int i = 0; i < 8; i++) {
+        digest = (digest ^ ((word >> (8 * i)) & 0xFF)) * UINT64_C(0x100000001B3);
+    }
+    return digest;
+}
+
+static dat_status build(dat_vocab *vocab, const test_case *test)
+{
+    size_t culprit;
+    return dat_vocab_build(vocab, test->tokens, test->specials, &dat_unicode_versions[test->unicode], test->pattern,
+                           (int)test->ignore_merges, &culprit);
+}
+
+/* All documents as a batch: ids and offsets into the caller's hands. */
+static dat_status batch(const dat_vocab *vocab, const test_case *test, size_t threads, unsigned cache_bits,
+                        dat_ids *values, uint64_t *offsets)
+{
+    dat_scratch own[16], *scratches[16];
+    dat_status status = DAT_OK;
+    size_t ready = 0;
+    while (ready < threads && status == DAT_OK) {
+        scratches[ready] = &own[ready];
+        status = dat_scratch_init(&own[ready], cache_bits);
+        ready += status == DAT_OK;
+    }
+    for (int specials = 0; specials < 2 && status == DAT_OK; specials++) {
+        values->count = 0;
+        status = dat_encode_batch(vocab, scratches, threads, test->documents, test->count, specials, values, offsets);
+    }
+    while (ready-- > 0) {
+        dat_scratch_clear(&own[ready]);
+    }
+    return status;
+}
+
+/* One document at a time: ids, spans, and decoding back. */
+static dat_status singles(const dat_vocab *vocab, const test_case *test, dat_trace *trace, uint64_t *digest)
+{
+    dat_scratch scratch;
+    dat_status status = dat_scratch_init(&scratch, 8);
+    dat_ids ids = {NULL, 0, 0};
+    dat_marks marks = {NULL, 0, 0};
+    for (size_t i = 0; i < test->count && status == DAT_OK; i++) {
+        const dat_document *document = &test->documents[i];
+        ids.count = marks.count = 0;
+        status = dat_encode(vocab, &scratch, document->data, document->size, 1, &ids, &marks, trace);
+        if (status != DAT_OK) {
+            break;
+        }
+        size_t size = 0, bad;
+        if (dat_decoded_size(vocab, ids.items, ids.count, &size, &bad) != DAT_OK || size != document->size) {
+            fail("decoding gives another size");
+        }
+        uint8_t *back = dat_alloc(size, 1);
+        uint64_t *spans = dat_alloc(2 * ids.count, sizeof *spans);
+        if (back == NULL || spans == NULL) {
+            status = DAT_NO_MEMORY;
+        } else {
+            if (dat_decode(vocab, ids.items, ids.count, back, size) != size ||
+                (size > 0 && memcmp(back, document->data, size) != 0)) {
+                fail("decoding gives other bytes");
+            }
+            dat_spans(vocab, ids.items, ids.count, &marks, spans);
+            if (ids.count > 0 && spans[2 * ids.count - 1] != document->size) {
+                fail("the spans do not cover the document");
+            }
+            *digest = mix(*digest, ids.count);
+            for (size_t j = 0; j < ids.count; j++) {
+                *digest = mix(*digest, ids.items[j]);
+            }
+        }
+        dat_free(back);
+        dat_free(spans);
+    }
+    dat_ids_clear(&ids);
+    dat_marks_clear(&marks);
+    dat_scratch_clear(&scratch);
+    return status;
+}
+
+static dat_status everything(const test_case *test, size_t threads, uint64_t *digest)
+{
+    dat_vocab vocab;
+    dat_ids values = {NULL, 0, 0};
+    dat_status status = build(&vocab, test);
+    if (status != DAT_OK) {
+        return status;
+    }
+    uint64_t *offsets = dat_alloc(test->count + 1, sizeof *offsets);
+    status = offsets == NULL ? DAT_NO_MEMORY : singles(&vocab, test, NULL, digest);
+#ifdef DAT_TRACE
+    dat_trace trace = {.items = NULL};
+    uint64_t traced = UINT64_C(0xCBF29CE484222325);
+    if (status == DAT_OK) {
+        status = singles(&vocab, test, &trace, &traced);
+        if (status == DAT_OK && traced != *digest) {
+            fail("the trace build gives other ids");
+        }
+    }
+    dat_trace_clear(&trace);
+#endif
+    if (status == DAT_OK) {
+        status = batch(&vocab, test, threads, 10, &values, offsets);
+    }
+    if (status == DAT_OK) {
+        uint64_t again = UINT64_C(0xCBF29CE484222325);
+        for (size_t i = 0; i < test->count; i++) {
+            again = mix(again, offsets[i + 1] - offsets[i]);
+            for (uint64_t j = offsets[i]; j < offsets[i + 1]; j++) {
+                again = mix(again, values.items[j]);
+            }
+        }
+        if (again != *digest) {
+            fail("the batch gives other ids");
+        }
+    }
+    dat_ids_clear(&values);
+    dat_free(offsets);
+    dat_vocab_clear(&vocab);
+    return status;
+}
+
+#ifdef DAT_FAULTS
+static int faults(const test_case *test)
+{
+    for (long requests = 0;; requests++) {
+        uint64_t digest = UINT64_C(0xCBF29CE484222325);
+        dat_refuse_after(requests);
+        dat_status status = everything(test, 1, &digest);
+        if (status == DAT_OK) {
+            printf("%ld requests refused in turn\n", requests);
+            return 0;
+        }
+        if (status != DAT_NO_MEMORY) {
+            fail("a refused request is not reported as such");
+        }
+    }
+}
+#endif
+
+typedef struct {
+    const dat_vocab *vocab;
+    const test_case *test;
+    const dat_ids *expected;
+    int wrong;
+} racer;
+
+static void *race(void *argument)
+{
+    racer *self = argument;
+    uint64_t *offsets = malloc((self->test->count + 1) * sizeof *offsets);
+    dat_ids values = {NULL, 0, 0};
+    for (size_t threads = 1; threads <= 4; threads++) {
+        self->wrong |= batch(self->vocab, self->test, threads, 8, &values, offsets) != DAT_OK ||
+                       values.count != self->expected->count ||
+                       memcmp(values.items, self->expected->items, values.count * sizeof *values.items) != 0;
+    }
+    dat_ids_clear(&values);
+    free(offsets);
+    return NULL;
+}
+
+static int races(const test_case *test)
+{
+    enum { RACERS = 4 };
+    dat_vocab vocab;
+    dat_ids expected = {NULL, 0, 0};
+    uint64_t *offsets = malloc((test->count + 1) * sizeof *offsets);
+    if (build(&vocab, test) != DAT_OK || batch(&vocab, test, 1, 0, &expected, offsets) != DAT_OK) {
+        fail("the case cannot be encoded");
+    }
+    racer racers[RACERS];
+    pthread_t threads[RACERS];
+    int wrong = 0;
+    for (int i = 0; i < RACERS; i++) {
+        racers[i] = (racer){&vocab, test, &expected, 0};
+        if (pthread_create(&threads[i], NULL, race, &racers[i]) != 0) {
+            fail("no thread");
+        }
+    }
+    for (int i = 0; i < RACERS; i++) {
+        (void)pthread_join(threads[i], NULL);
+        wrong |= racers[i].wrong;
+    }
+    printf("%d threads of 1 to 4 threads: %zu ids, %s\n", RACERS, expected.count, wrong ? "WRONG" : "equal");
+    dat_ids_clear(&expected);
+    dat_vocab_clear(&vocab);
+    free(offsets);
+    return wrong;
+}
+
+int main(int count, char **words)
+{
+    if (count < 3) {
+        fail("use: driver encode|faults|races CASE [THREADS]");
+    }
+    test_case test = read_case(words[2]);
+    int result = 0;
+    if (strcmp(words[1], "races") == 0) {
+        result = races(&test);
+#ifdef DAT_FAULTS
+    } else if (strcmp(words[1], "faults") == 0) {
+        result = faults(&test);
+#endif
+    } else {
+        uint64_t digest = UINT64_C(0xCBF29CE484222325);
+        size_t threads = count > 3 ? (size_t)strtoul(words[3], NULL, 10) : 1;
+        if (everything(&test, threads > 16 ? 16 : threads, &digest) != DAT_OK) {
+            fail("the case cannot be encoded");
+        }
+        printf("%016llx\n", (unsigned long long)digest);
+    }
+    clear_case(&test);
+    return result;
+}

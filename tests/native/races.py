@@ -1,0 +1,28 @@
+"""The encoder under the thread sanitizer: four threads, each encoding batches over up to four, on one vocabulary.
+
+    python tests/native/races.py
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import cases
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        driver = cases.build(folder / "driver", "-g", "-O1", "-fsanitize=thread")
+        # The sanitizer's shadow memory collides with some kernels' address randomization: it is turned off.
+        fixed = ["setarch", "-R"] if shutil.which("setarch") and sys.platform == "linux" else []
+        for family, (_, file) in cases.FAMILIES.items():
+            case = cases.write_case(folder / "case", family, cases.ranks(file), cases.documents(3, 1500, 20_000))
+            print(f"{family}: {cases.run([*fixed, driver, 'races', case], TSAN_OPTIONS='halt_on_error=1')}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,41 @@
+"""The encoder under the address, leak and undefined-behaviour sanitizers, every request for memory refused in turn.
+
+    python tests/native/sanitize.py
+
+Exits with 0 if nothing was found and the ids are those of an ordinary build.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+import cases
+
+FLAGS = ("-g", "-O1", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+OPTIONS = {"ASAN_OPTIONS": "detect_leaks=1:strict_string_checks=1", "UBSAN_OPTIONS": "print_stacktrace=1"}
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        plain = cases.build(folder / "plain", "-O2")
+        checked = cases.build(folder / "checked", *FLAGS)
+        traced = cases.build(folder / "traced", "-DDAT_TRACE", *FLAGS)
+        faulty = cases.build(folder / "faulty", "-DDAT_FAULTS", *FLAGS)
+        texts = cases.documents(1, 3000, 20_000)
+        for family, (_, file) in cases.FAMILIES.items():
+            case = cases.write_case(folder / "case", family, cases.ranks(file), texts)
+            expected = cases.run([plain, "encode", case])
+            for driver in (checked, traced):
+                for threads in ("1", "4"):
+                    found = cases.run([driver, "encode", case, threads], **OPTIONS)
+                    if found != expected:
+                        sys.exit(f"{family}: {driver.name} with {threads} threads gives {found}, not {expected}")
+            small = cases.write_case(folder / "small", family, cases.small_ranks(), cases.documents(2, 20, 200))
+            print(f"{family}: {expected}; {cases.run([faulty, 'faults', small], **OPTIONS)}")
+
+
+if __name__ == "__main__":
+    main()
