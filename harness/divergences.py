@@ -62,10 +62,13 @@ class Divergences:
                 continue
             signature = detail["signature"] if detail else "not examined one by one"
             if verdict == "declared":
-                # One line a variant and stage: the classes on either side vary with every byte of a fuzz document.
-                signature = f"{own} for {asked}" + (f": {detail['stage']}" if detail else "")
+                # One line a variant: both oracles were asked, so every one of these is explained by their rules, and
+                # the decisions on either side vary with every byte of a fuzz document.
+                signature = f"{own} for {asked}"
             key = (contract, specials, engine, verdict, signature)
             found = self._found.get(key)
+            if found is not None and not found.detail and detail:
+                found.detail = detail
             if found is None:
                 against = asked if verdict == "declared" else own
                 found = self._found[key] = Divergence(verdict, contract, engine, against, signature)

@@ -19,6 +19,7 @@ WINDOW = 256  # bytes of the input that a finding shows
 AROUND = 4  # ids shown on either side of the first differing token
 # The fields of a decision that are its kind, by stage.
 KINDS = {"scan": ("path", "class"), "classify": ("class",), "pretokenize": ("rule",), "special": ("id",)}
+NEAR = 4  # bytes on either side of a token in which an ill-formed one may have moved its border
 TRACED = 16384  # longest document that is traced; a trace holds some ten records a byte
 
 
@@ -56,13 +57,15 @@ def explain(
     pieces: Callable[[int], bytes | None],
     trace_expected: Tracer,
     trace_got: Tracer | None,
+    is_token: Callable[[bytes], bool] = lambda _: False,
     got_name: str = "the engine",
     expected_name: str = "the oracle",
 ) -> Finding:
     """The finding for one document.
 
-    `pieces(id)` gives a token's bytes, None for an id that the vocabulary does not have. `trace_got` is None for an
-    engine that cannot be traced: the stage is then inferred from where its tokens end.
+    `pieces(id)` gives a token's bytes, None for an id that the vocabulary does not have; `is_token` says whether bytes
+    are a token. `trace_got` is None for an engine that cannot be traced: the stage is then inferred from where its
+    tokens end.
     """
     token = first_differing(got, expected)
     window, start = _window(document, expected, token, pieces)
@@ -78,7 +81,9 @@ def explain(
         difference = first_difference(other, traced, (got_name, expected_name))
         if difference is not None:
             return Finding("traced " + _kinds(difference), difference.stage, difference.explanation, **shown)
-    return _infer(start, got, expected, token, pieces, traced, shown, got_name, expected_name)
+    following = pieces(got[token + 1]) if token + 1 < len(got) else None
+    border = following is not None and is_token((pieces(got[token]) or b"") + following)
+    return _infer(document, start, got, expected, token, pieces, traced, border, shown, got_name, expected_name)
 
 
 def process_finding(verdict: str, why: str, document: bytes) -> Finding:
@@ -108,12 +113,14 @@ def _kinds(difference: Difference) -> str:
 
 
 def _infer(
+    document: bytes,
     start: int,
     got: Sequence[int],
     expected: Sequence[int],
     token: int,
     pieces: Callable[[int], bytes | None],
     traced: Decisions | None,
+    border: bool,
     shown: dict[str, Any],
     got_name: str,
     expected_name: str,
@@ -132,25 +139,27 @@ def _infer(
     if mine == right:
         return Finding("inferred lookup", "lookup", f"inferred: {what}: the same bytes under another id", **shown)
     pretoken = next((d for d in traced or () if d["stage"] == "pretokenize" and d["start"] <= start < d["end"]), None)
-    if pretoken is None:
-        return Finding("inferred", "merge", f"inferred: {what}", **shown)
-    rule = pretoken.get("rule", "")
-    # A token that leaves the oracle's pretoken, or a document cut elsewhere, is the pretokenizer's doing.
-    if start + len(mine) > pretoken["end"] or not mine:
-        scanned = next((d for d in traced or () if d["stage"] in ("scan", "classify") and d["offset"] == start), {})
-        kind = str(scanned.get("class", ""))
-        return Finding(
-            f"inferred pretokenize {rule} {kind}",
-            "pretokenize",
-            f"inferred: {what}: it leaves the pretoken [{pretoken['start']}, {pretoken['end']}) of rule {rule}",
-            **shown,
-        )
-    return Finding(
-        f"inferred merge {rule}",
-        "merge",
-        f"inferred: {what}, inside the pretoken [{pretoken['start']}, {pretoken['end']})",
-        **shown,
-    )
+    end = start + len(mine)
+    why = ""
+    if pretoken is not None and (end > pretoken["end"] or not mine):
+        why = f"it leaves the pretoken [{pretoken['start']}, {pretoken['end']}) of rule {pretoken.get('rule', '')}"
+    elif border:
+        # Exact merging would have joined the two: the engine must have cut its pieces there.
+        why = f"it does not join what follows, so it has a border at byte {end} where {expected_name} has none"
+    stage = "pretokenize" if why else "merge"
+    if why and _ill_formed(document[max(0, start - NEAR) : end + NEAR]):
+        stage, why = "scan", f"{why}, next to ill-formed bytes"
+    return Finding(f"inferred {stage}", stage, f"inferred: {what}" + (f"; {why}" if why else ""), **shown)
+
+
+def _ill_formed(window: bytes) -> bool:
+    """Whether a stretch of a document holds ill-formed bytes, but for a character cut at either end."""
+    inner = window.lstrip(bytes(range(0x80, 0xC0)))
+    try:
+        inner.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return len(window) - len(inner) > 3 or len(inner) - error.start > 3 or error.reason != "unexpected end of data"
+    return len(window) - len(inner) > 3
 
 
 def _quoted(piece: bytes | None) -> str:

@@ -91,10 +91,9 @@ class Lanes:
         asked = vocabulary.loaded.contract.with_variants(specials=specials, **self.variants)
         tokens = vocabulary.tokens
         lengths = np.array([len(t or b"") for t in tokens], dtype=np.uint32)
-        name = vocabulary.name
-        return Subject(name, asked, oracle, tokens, lengths), tuple(
-            self._lane(s, vocabulary, asked) for s in self.engines
-        )
+        known = frozenset(vocabulary.loaded.vocabulary.tokens)
+        subject = Subject(vocabulary.name, asked, oracle, tokens, lengths, known)
+        return subject, tuple(self._lane(spec, vocabulary, asked) for spec in self.engines)
 
     def _lane(self, spec: EngineSpec, vocabulary: Vocabulary, asked: Contract) -> Lane:
         # "asked": an engine that can be told the variant, as ours can; the others have the one they declare.

@@ -1,4 +1,4 @@
-"""Suites: what an audit runs, as TOML. The named ones lie beside this file; `--suite FILE` takes any other."""
+"""Suites: what an audit runs, as TOML. The named ones lie in presets; `--suite FILE` takes any other."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class Suite:
 
 
 def names() -> list[str]:
-    return sorted(p.name.removesuffix(".toml") for p in files("tokassay.harness").joinpath("suites").iterdir())
+    return sorted(p.name.removesuffix(".toml") for p in files("tokassay.harness").joinpath("presets").iterdir())
 
 
 def load_suite(name: str) -> Suite:
     """A suite by name or by file. Raises InputError with the place and the remedy."""
-    named = files("tokassay.harness").joinpath("suites", f"{name}.toml")
+    named = files("tokassay.harness").joinpath("presets", f"{name}.toml")
     if "/" not in name and named.is_file():
         return parse(named.read_text(encoding="utf-8"), name=name, where=f"suite {name}")
     path = Path(name)

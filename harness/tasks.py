@@ -57,6 +57,7 @@ class Subject:
     oracle: str
     tokens: tuple[bytes | None, ...]
     token_lengths: npt.NDArray[np.uint32]
+    known: frozenset[bytes]
 
     @property
     def modelled(self) -> bool:
@@ -199,6 +200,7 @@ class _Run:
                     got_status=int(own.status[i]),
                     expected_status=int(asked.status[i]),
                     pieces=self.subject.piece,
+                    is_token=self.subject.known.__contains__,
                     trace_expected=self.tracer(ORACLE, held.asked.contract),
                     trace_got=self.tracer(ORACLE, held.own.contract),
                     got_name=_variant(held.own.contract, self.subject.asked),
@@ -217,6 +219,7 @@ class _Run:
             got_status=int(output.status[i]),
             expected_status=int(right.status[i]),
             pieces=self.subject.piece,
+            is_token=self.subject.known.__contains__,
             trace_expected=self.tracer(ORACLE, held.own.contract),
             trace_got=self.tracer(lane.engine, lane.contract) if lane.traces else None,
             got_name=lane.engine,
@@ -294,6 +297,7 @@ class _Run:
                         got_status=int(mine.status[i]),
                         expected_status=int(judges[0].status[i]),
                         pieces=self.subject.piece,
+                        is_token=self.subject.known.__contains__,
                         trace_expected=lambda _: None,
                         trace_got=None,
                         got_name=lane.engine,

@@ -53,7 +53,7 @@ def wrong_with(words: list[str]) -> str:
     if words[1] not in VERBS:
         return f"no verb {words[1]}"
     here, rest = command(words[1]), words[2:]
-    if isinstance(here, click.Group) and rest and not rest[0].startswith("-"):
+    if hasattr(here, "commands") and rest and not rest[0].startswith("-"):
         if rest[0] not in here.commands:
             return f"{words[1]} has no {rest[0]}"
         here, rest = here.commands[rest[0]], rest[1:]
