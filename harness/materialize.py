@@ -62,10 +62,17 @@ def materialize(loaded: Loaded, contract: Contract, cache_dir: Path) -> dict[str
 
 
 def _expressible(vocabulary: Vocabulary, contract: Contract) -> bool:
-    """Whether a tokenizer.json can say it: the prefix space once, and no added text that is another token's name."""
+    """Whether a tokenizer.json can say it.
+
+    It cannot put the prefix space once before several splits, give an added text the name of another token, or give
+    two added texts one id (o200k_harmony does: the library keeps one of them).
+    """
     if contract.add_prefix_space and contract.pretokenizer != (GPT2_PATTERN,):
         return False
-    for row in _added(contract):
+    added = _added(contract)
+    if len({row["id"] for row in added}) != len(added):
+        return False
+    for row in added:
         named = from_alphabet(row["content"])
         if named is not None and vocabulary.tokens.get(named, row["id"]) != row["id"]:
             return False

@@ -155,3 +155,12 @@ def test_added_flags_are_kept(tmp_path: Path) -> None:
     paths = materialize(loaded, contract, tmp_path)
     # Public fault report: a special token with rstrip swallows the newline after it.
     assert Tokenizer.from_file(paths["tokenizer.json"]).encode("<M>\nhello").ids == [50256, 31373]
+
+
+def test_two_special_texts_with_one_id_have_no_tokenizer_json(tmp_path: Path) -> None:
+    path = small(tmp_path, "YWI= 256\n")
+    loaded = load_vocabulary(path, pattern="gpt2", specials={"<x>": 300, "<y>": 300})
+    assert any("share the id 300" in note for note in loaded.notes)
+    assert "tokenizer.json" in materialize(loaded, loaded.contract, tmp_path / "cache")
+    on = materialize(loaded, loaded.contract.with_variants(specials="on"), tmp_path / "cache")
+    assert set(on) == {"source", "tiktoken", "vocab.bpe", "encoder.json"}
