@@ -19,7 +19,7 @@ WINDOW = 256  # bytes of the input that a finding shows
 AROUND = 4  # ids shown on either side of the first differing token
 # The fields of a decision that are its kind, by stage.
 KINDS = {"scan": ("path", "class"), "classify": ("class",), "pretokenize": ("rule",), "special": ("id",)}
-NEAR = 4  # bytes on either side of a token in which an ill-formed one may have moved its border
+NEAR = 4  # bytes after a token in which an ill-formed one may have moved its border: a character's width
 TRACED = 16384  # longest document that is traced; a trace holds some ten records a byte
 
 
@@ -147,19 +147,23 @@ def _infer(
         # Exact merging would have joined the two: the engine must have cut its pieces there.
         why = f"it does not join what follows, so it has a border at byte {end} where {expected_name} has none"
     stage = "pretokenize" if why else "merge"
-    if why and _ill_formed(document[max(0, start - NEAR) : end + NEAR]):
-        stage, why = "scan", f"{why}, next to ill-formed bytes"
+    place = _ill_formed_before(document, end + NEAR)
+    if place is not None:
+        # Inferred, so the likelier of two: what is wrong after an ill-formed byte is wrong because of it.
+        stage, why = "scan", f"{why + ', ' if why else ''}after the ill-formed byte {document[place]:02X} at {place}"
     return Finding(f"inferred {stage}", stage, f"inferred: {what}" + (f"; {why}" if why else ""), **shown)
 
 
-def _ill_formed(window: bytes) -> bool:
-    """Whether a stretch of a document holds ill-formed bytes, but for a character cut at either end."""
-    inner = window.lstrip(bytes(range(0x80, 0xC0)))
-    try:
-        inner.decode("utf-8")
-    except UnicodeDecodeError as error:
-        return len(window) - len(inner) > 3 or len(inner) - error.start > 3 or error.reason != "unexpected end of data"
-    return len(window) - len(inner) > 3
+def _ill_formed_before(document: bytes, end: int) -> int | None:
+    """The place of the last ill-formed byte before `end`, None where there is none."""
+    at, found = 0, None
+    for character in document.decode("utf-8", "surrogateescape"):
+        if at >= end:
+            break
+        if 0xDC80 <= ord(character) <= 0xDCFF:
+            found = at
+        at += 1 if found == at else len(character.encode())
+    return found
 
 
 def _quoted(piece: bytes | None) -> str:
