@@ -19,7 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-import psutil  # type: ignore[import-untyped]
+import psutil
 from tokassay.engines import frames
 from tokassay.engines.roster import EngineSpec
 

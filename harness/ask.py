@@ -118,13 +118,8 @@ class Asker:
     def _step(self, operation: str, block: Block, first: HostFailure) -> Answer:
         """Every document by itself, in order, in a fresh host."""
         kind = KIND[operation]
-        dtype = np.uint8 if kind == "texts" else np.uint32
-        none = Output(
-            np.array([OTHER], np.uint8),
-            np.zeros(1, np.uint64),
-            np.zeros(0, dtype),
-            kind,
-        )
+        empty = np.zeros(0, np.uint8) if kind == "texts" else np.zeros(0, np.uint32)
+        none = Output(np.array([OTHER], np.uint8), np.zeros(1, np.uint64), empty, kind)
         parts: list[Output] = []
         answer = Answer("", 0, 0, 0, 0, 0, 0)
         used = 0

@@ -208,7 +208,7 @@ class _Runner:
                 },
             )
             if problems:
-                total = sum(p["count"] for p in problems.values())
+                total = corpus.problems.total
                 self.progress.note(f"{name}: {total} bad lines were counted and left out ({', '.join(problems)})")
 
     def block(

@@ -70,7 +70,12 @@ def explain(
     token = first_differing(got, expected)
     window, start = _window(document, expected, token, pieces)
     near = slice(max(0, token - AROUND), token + AROUND)
-    shown = {"input": window.hex(), "token": token, "got": list(got[near]), "expected": list(expected[near])}
+    shown: dict[str, Any] = {
+        "input": window.hex(),
+        "token": token,
+        "got": list(got[near]),
+        "expected": list(expected[near]),
+    }
     if got_status != expected_status:
         names = ("gives ids", "rejects it", "fails on it")
         sentence = f"{got_name} {names[got_status]}, {expected_name} {names[expected_status]}"

@@ -128,7 +128,7 @@ def _differences(
     shown = np.array(wrong[:EXPLAINED], dtype=np.int64)
     untimed = _untimed(asker, operation, block, shown)
     for n, i in enumerate(wrong):
-        detail = explain(i, answer.output) if n < EXPLAINED else ""
+        detail: Any = explain(i, answer.output) if n < EXPLAINED else ""
         if detail and untimed is not None and np.array_equal(untimed.of(n), expected.of(i)):
             detail["explanation"] += "; asked again outside of the timed call, these documents alone, it is right"
             detail["signature"] += ", only when timed"

@@ -75,7 +75,7 @@ class Lanes:
 
     def vocabularies(self) -> list[Vocabulary]:
         """The suite's vocabularies, loaded; their notes join ours."""
-        found = []
+        found: list[Vocabulary] = []
         for name in self.suite.vocabularies:
             loaded = load_vocabulary(name, pattern=self.pattern)
             self.notes.extend(f"{name}: {note}" for note in (*loaded.notes, *loaded.unmodelled))
@@ -83,6 +83,7 @@ class Lanes:
             if same is not None:
                 self.notes.append(f"{name} is the contract of {same} in another file, and is audited once")
                 continue
+            self.notes.append(f"{name}: {shown(loaded)}")
             found.append(Vocabulary(name, loaded))
         return found
 
@@ -191,6 +192,23 @@ class Lanes:
             for host in hosts:
                 host.close()
         self._spare.clear()
+
+
+def shown(loaded: Loaded) -> str:
+    """A contract in one line: what an audit of this vocabulary holds engines to."""
+    c = loaded.contract
+    parts = [f"contract {c.digest}", c.algorithm]
+    if c.algorithm != "opaque":
+        parts += [
+            f"{len(loaded.vocabulary.tokens):,} tokens",
+            f"pretokenizer {' then '.join(c.pretokenizer) or 'none'}",
+        ]
+    parts += [f"normalizer {c.normalizer}"] if c.normalizer != "none" else []
+    parts += [f"{len(c.special_tokens)} special tokens"] if c.special_tokens else []
+    parts += [f"{len(c.added_tokens)} added tokens"] if c.added_tokens else []
+    parts += [name for name in ("ignore_merges", "add_prefix_space", "byte_fallback") if getattr(c, name)]
+    parts += [f"post-processor {c.post_processor}, not applied"] if c.post_processor != "none" else []
+    return ", ".join(parts)
 
 
 def _sha256(*words: str) -> str:
