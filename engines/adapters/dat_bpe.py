@@ -45,7 +45,7 @@ class Adapter:
                 specials=dict(contract["special_tokens"]),
                 unicode=contract["unicode"],
                 ignore_merges=contract["ignore_merges"],
-                cache_bits=int(options.get("cache_bits", 15)),
+                cache_bits=int(options.get("cache_bits", 16)),
             )
         except dat_bpe.LoadError as error:
             if "pattern" in str(error) or "Unicode" in str(error):

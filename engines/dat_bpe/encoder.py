@@ -19,7 +19,7 @@ Document = bytes | bytearray | memoryview | str
 Ids = NDArray[numpy.uint32]
 Offsets = NDArray[numpy.uint64]
 THREADS_MOST = 1024
-CACHE_BITS, CACHE_BITS_MOST = 15, 24
+CACHE_BITS, CACHE_BITS_MOST = 16, 24
 
 
 class Encoder:

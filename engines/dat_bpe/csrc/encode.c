@@ -9,18 +9,20 @@ dat_status dat_scratch_init(dat_scratch *scratch, unsigned cache_bits)
 {
     memset(scratch, 0, sizeof *scratch);
     if (cache_bits > 0) {
-        scratch->cache.bits = cache_bits;
-        scratch->cache.entries = dat_zeroed((size_t)1 << cache_bits, sizeof *scratch->cache.entries);
-        if (scratch->cache.entries == NULL) {
+        dat_cache *cache = &scratch->cache;
+        cache->bits = cache_bits;
+        cache->block = dat_zeroed(((size_t)1 << cache_bits) + 2, sizeof *cache->pairs);
+        if (cache->block == NULL) {
             return DAT_NO_MEMORY;
         }
+        cache->pairs = (dat_cache_entry *)(((uintptr_t)cache->block + 63) & ~(uintptr_t)63);
     }
     return DAT_OK;
 }
 
 void dat_scratch_clear(dat_scratch *scratch)
 {
-    dat_free(scratch->cache.entries);
+    dat_free(scratch->cache.block);
     dat_merge_room_clear(&scratch->room);
     memset(scratch, 0, sizeof *scratch);
 }
@@ -89,16 +91,17 @@ static dat_status encode_uncached(const dat_vocab *vocab, dat_scratch *scratch, 
 __attribute__((noinline))
 #endif
 static dat_status encode_miss(const dat_vocab *vocab, dat_scratch *scratch, const uint8_t *piece, size_t size,
-                              dat_ids *out, dat_cache_entry *entry, uint64_t low, uint64_t high)
+                              dat_ids *out, dat_cache_entry *pair, uint64_t low, uint64_t high)
 {
     size_t first = out->count;
     dat_status status = encode_uncached(vocab, scratch, piece, size, out, NULL);
     size_t count = out->count - first;
     if (status == DAT_OK && count <= DAT_CACHE_IDS) {
-        entry->low = low;
-        entry->high = high;
+        pair[1] = pair[0];
+        pair->low = low;
+        pair->high = high;
         for (size_t i = 0; i < DAT_CACHE_IDS; i++) {
-            entry->ids[i] = i < count ? out->items[first + i] : DAT_NONE;
+            pair->ids[i] = i < count ? out->items[first + i] : DAT_NONE;
         }
     }
     return status;
@@ -108,7 +111,7 @@ static dat_status encode_segment(const dat_vocab *vocab, dat_scratch *scratch, c
                                  const uint8_t *limit, dat_ids *out, dat_trace *trace)
 {
     const dat_text text = {end, &vocab->classes, &vocab->pattern, trace};
-    const int cached = scratch->cache.entries != NULL && trace == NULL;
+    const int cached = scratch->cache.pairs != NULL && trace == NULL;
     dat_status status = DAT_OK;
     while (p < end && status == DAT_OK) {
         const uint8_t *stop = dat_next_piece(&text, p);
@@ -118,7 +121,8 @@ static dat_status encode_segment(const dat_vocab *vocab, dat_scratch *scratch, c
         } else {
             uint64_t low, high;
             dat_cache_key(p, size, limit, &low, &high);
-            dat_cache_entry *entry = dat_cache_slot(&scratch->cache, low, high);
+            dat_cache_entry *pair = dat_cache_pair(&scratch->cache, low, high);
+            const dat_cache_entry *entry = pair->low == low && pair->high == high ? pair : pair + 1;
             if (entry->low == low && entry->high == high) {
                 status = dat_ids_room(out, DAT_CACHE_IDS);
                 if (status == DAT_OK) {
@@ -128,7 +132,7 @@ static dat_status encode_segment(const dat_vocab *vocab, dat_scratch *scratch, c
                     out->count += (size_t)1 + (ids[1] != DAT_NONE) + (ids[2] != DAT_NONE) + (ids[3] != DAT_NONE);
                 }
             } else {
-                status = encode_miss(vocab, scratch, p, size, out, entry, low, high);
+                status = encode_miss(vocab, scratch, p, size, out, pair, low, high);
             }
         }
         p = stop;

@@ -11,7 +11,7 @@ typedef struct {
     dat_merge_room room;
 } dat_scratch;
 
-enum { DAT_CACHE_BITS_DEFAULT = 15, DAT_CACHE_BITS_MOST = 24 };
+enum { DAT_CACHE_BITS_MOST = 24 };
 
 /* cache_bits 0: no cache. */
 dat_status dat_scratch_init(dat_scratch *scratch, unsigned cache_bits);
