@@ -20,6 +20,7 @@ from tokassay.harness.compare import OTHER, Output, joined
 KIND = {"encode": "ids", "encode_batch": "ids", "decode": "texts", "offsets": "spans"}
 # Culprits isolated in one block; documents after them get the block's own verdict, marked as not isolated.
 MAX_RESTARTS = 24
+UNLISTED = "as the first ones of this block"  # a host lists the first hundred errors of a block
 
 
 @dataclass
@@ -101,7 +102,7 @@ class Asker:
             answer.failures = errors_of(reply.errors)
             answer.output = self.kept()
             for i in np.flatnonzero(answer.output.status == OTHER):
-                answer.failures.setdefault(int(i), ("error", "as the first ones of this block"))
+                answer.failures.setdefault(int(i), ("error", UNLISTED))
         return answer
 
     def _threads(self, operation: str) -> int:

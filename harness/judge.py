@@ -122,6 +122,9 @@ def _differences(
         return
     wrong = [int(i) for i in differing(answer.output, expected) if int(i) not in verdicts]
     wrong = [i for i in wrong if answer.output.status[i] != OTHER]
+    unmodelled = [i for i in wrong if expected.status[i] == OTHER]
+    verdicts.update(dict.fromkeys(unmodelled, ("unsupported", "the oracle does not model this document's contract")))
+    wrong = [i for i in wrong if i not in verdicts]
     if not wrong:
         return
     again = _again(asker, operation, block)

@@ -21,10 +21,11 @@ class Adapter:
         return str(sentencepiece.__version__)
 
     def load(self, contract: dict[str, Any], files: dict[str, str], threads: int, options: dict[str, Any]) -> None:
-        source = files.get("source", "")
-        if not source.endswith(".model") or contract["algorithm"] != "opaque":
-            raise Unsupported("sentencepiece reads only its own .model files")
-        self.processor = sentencepiece.SentencePieceProcessor(model_file=source)
+        # Tried, not told by the name: Mistral's models end in .model.v1. A JSON file would be a parse error too.
+        try:
+            self.processor = sentencepiece.SentencePieceProcessor(model_file=files.get("source", ""))
+        except (RuntimeError, OSError) as error:
+            raise Unsupported(f"sentencepiece reads only its own model files: {error}") from None
 
     def prepare(self, document: bytes) -> bytes:
         return document
