@@ -65,7 +65,7 @@ def banner(run: dict[str, Any], coverage: pd.DataFrame, corpora: pd.DataFrame, c
     else:
         kind, headline = "agreed", "All agreed"
         sentence = (
-            f"{listed(list(by_engine))} on {scope}, in {operations}: {tally(counts)}; "
+            f"{listed(good)} on {scope}, in {operations}: {tally(counts)}; "
             "no output was wrong, and nothing crashed, hung or was flaky."
         )
         idle = [name for name in by_engine if name not in good]
