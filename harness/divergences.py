@@ -34,6 +34,15 @@ class Divergence:
     command: str = ""
 
 
+def _shows_better(new: dict[str, Any], old: dict[str, Any]) -> bool:
+    """Whether a document is the better one to show: traced rather than inferred, then the shorter one."""
+
+    def rank(detail: dict[str, Any]) -> tuple[bool, bool, int]:
+        return not detail, detail.get("explanation", "").startswith("inferred"), len(detail.get("input", ""))
+
+    return rank(new or {}) < rank(old)
+
+
 class Divergences:
     """Collects a run's rows block by block."""
 
@@ -67,11 +76,10 @@ class Divergences:
                 signature = f"{own} for {asked}"
             key = (contract, specials, engine, verdict, signature)
             found = self._found.get(key)
-            if found is not None and not found.detail and detail:
-                found.detail = detail
             if found is None:
                 against = asked if verdict == "declared" else own
                 found = self._found[key] = Divergence(verdict, contract, engine, against, signature)
+            if not found.command or _shows_better(detail, found.detail):
                 found.corpus, found.domain, found.first = corpus, domain, name_of[indices[i]]
                 found.detail = detail or {}
                 found.command = self._command(found, own, specials)

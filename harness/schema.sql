@@ -101,7 +101,7 @@ CREATE TABLE IF NOT EXISTS divergence (
     corpus TEXT NOT NULL,
     domain TEXT NOT NULL,
     documents INTEGER NOT NULL,       -- how many documents show it
-    first TEXT NOT NULL,              -- name of the first document
+    first TEXT NOT NULL,              -- name of the document shown: the shortest that is traced
     input TEXT NOT NULL,              -- hex of a window of the document that shows it (at most 256 bytes), or of its head
     token INTEGER,                    -- index of the first differing token
     got TEXT NOT NULL,                -- JSON list of ids around it
