@@ -6,7 +6,7 @@ import hashlib
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from tokassay.harness.suites import Suite
 from tokassay.harness.tasks import ORACLE, Lane, Subject
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Vocabulary:
     """A loaded vocabulary of the suite, and its tokens by id."""
 
@@ -87,6 +87,7 @@ class Lanes:
             found.append(Vocabulary(name, loaded))
         return found
 
+    @cache  # noqa: B019 - an audit has one Lanes; each engine is opened once a contract
     def subject(self, vocabulary: Vocabulary, specials: str, oracle: str) -> tuple[Subject, tuple[Lane, ...]]:
         """What one vocabulary and special-token policy are held to, and the lanes of every engine."""
         asked = vocabulary.loaded.contract.with_variants(specials=specials, **self.variants)
