@@ -21,6 +21,8 @@ class Adapter:
         return str(sentencepiece.__version__)
 
     def load(self, contract: dict[str, Any], files: dict[str, str], threads: int, options: dict[str, Any]) -> None:
+        if contract["algorithm"] != "opaque":
+            raise Unsupported("sentencepiece reads only its own model files")
         # Tried, not told by the name: Mistral's models end in .model.v1. A JSON file would be a parse error too.
         try:
             self.processor = sentencepiece.SentencePieceProcessor(model_file=files.get("source", ""))
