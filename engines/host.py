@@ -35,9 +35,9 @@ import struct
 import sys
 import traceback
 from array import array
-from operator import gt
+from operator import gt, length_hint
 from time import perf_counter_ns, process_time_ns
-from typing import Any, BinaryIO, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, BinaryIO, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 MAGIC = b"TKA1"
 PROTOCOL = 1
@@ -47,8 +47,10 @@ MAX_ERRORS = 100
 STRIDE = 1 << 16  # bytes of documents between two stops of the clock
 MAX_MESSAGE = 300
 IDS, REJECT, OTHER = 0, 1, 2
+SLOT = int.__add__  # of the type that a method written in C has on its class
 DOMAINS = {"ids": b"TKAB\x01", "spans": b"TKAO\x01", "texts": b"TKAT\x01"}
 Rejects = Tuple[type, ...]
+Problem = Tuple[int, str, str]  # index, name of the exception, message
 Prepared = Tuple[List[Any], Sequence[int], int]
 KINDS = {"encode": "ids", "encode_batch": "ids", "offsets": "spans", "decode": "texts"}
 
@@ -114,14 +116,26 @@ class Columns(NamedTuple):
         return [*parts, little(ends), self.values]
 
 
-def uint32_row(row: Any) -> array[int]:
-    """One document's ids as u32, of a list, tuple or integer buffer; TypeError or OverflowError otherwise."""
-    if isinstance(row, (list, tuple)):
-        return array("I", row)
+def view_of(row: Any) -> memoryview:
+    """The buffer of `row`; TypeError where it has none, or a Python method would only now make one."""
+    # From Python 3.12 on a class may define __buffer__; C's own is a slot with a wrapper around it.
+    maker = getattr(type(row), "__buffer__", SLOT)
+    if type(maker) is not type(SLOT):
+        raise TypeError("%s would make its buffer after the clock stopped" % type(row).__name__)
     try:
-        view = memoryview(row)
+        return memoryview(row)
     except TypeError:
         raise TypeError("ids must be a list or an integer buffer, not %s" % type(row).__name__) from None
+
+
+def uint32_row(row: Any) -> array[int]:
+    """One document's ids as u32, of a list, tuple or integer buffer; TypeError or OverflowError otherwise.
+
+    A subclass of list or tuple is not taken: its methods could do the work after the clock stopped.
+    """
+    if type(row) is list or type(row) is tuple:
+        return array("I", row)
+    view = view_of(row)
     if view.ndim == 1 and view.format in ("I", "L") and view.itemsize == 4:
         out = array("I")
         out.frombytes(view.cast("B") if view.c_contiguous and view.nbytes else view.tobytes())
@@ -133,14 +147,16 @@ def uint32_row(row: Any) -> array[int]:
 
 def span_row(row: Any) -> array[int]:
     """One document's spans as u32 start, end, ...; TypeError, ValueError or OverflowError otherwise."""
-    if not isinstance(row, (list, tuple)):
-        row = memoryview(row).tolist()
+    if type(row) is not list and type(row) is not tuple:
+        row = view_of(row).tolist()
+    if not set(map(type, row)) <= {list, tuple}:
+        raise TypeError("a span must be a tuple or a list")
     return array("I", [edge for start, end in row for edge in (start, end)])
 
 
 def text_row(row: Any) -> bytes:
     """One document's text; raises TypeError unless it is bytes."""
-    if not isinstance(row, bytes):
+    if type(row) is not bytes:
         raise TypeError("decode must return bytes, not %s" % type(row).__name__)
     return row
 
@@ -159,10 +175,14 @@ class Outcome:
         if isinstance(error, rejects):
             self.status[index] = REJECT
             return
+        self.note(index, type(error).__name__, message_of(error))
+
+    def note(self, index: int, kind: str, message: str) -> None:
+        """Record document `index` as an error."""
         self.status[index] = OTHER
         self.error_count += 1
         if len(self.errors) < MAX_ERRORS:
-            self.errors.append((index, type(error).__name__, message_of(error)))
+            self.errors.append((index, kind, message))
 
 
 def message_of(error: BaseException) -> str:
@@ -183,7 +203,10 @@ def build_columns(kind: str, rows: Any, outcome: Outcome) -> Columns:
     """Columns of `rows`, one entry a document; a row of the wrong form is that document's error."""
     if flat_form(rows):
         return Columns(kind, outcome.status, uint32_row(rows[1]), uint32_row(rows[0]))
-    if kind == "ids" and set(map(type, rows)) <= {list, type(None)}:
+    kinds = set(map(type, rows))
+    if type(None) in kinds and not any(row is None and one == IDS for row, one in zip(rows, outcome.status)):  # noqa: B905
+        kinds.discard(type(None))  # what has failed has no row
+    if kind == "ids" and kinds <= {list}:
         values = array("I")
         try:
             add = values.fromlist  # three times as fast as extend, and as strict about type and range
@@ -198,7 +221,7 @@ def build_columns(kind: str, rows: Any, outcome: Outcome) -> Columns:
     counts = array("Q" if kind == "texts" else "I")
     for index, row in enumerate(rows):
         made: Any = b""
-        if row is not None and outcome.status[index] == IDS:
+        if outcome.status[index] == IDS:
             try:
                 made = convert(row)
             except BaseException as error:
@@ -224,38 +247,43 @@ class Clock(NamedTuple):
     cpu_ns: int
 
 
-def each(call: Callable[[Any], Any], items: List[Any]) -> Tuple[Optional[List[Any]], Clock]:
-    """`call` on every item under the clock; rows None if any raised."""
+def each(call: Callable[[Any], Any], items: List[Any]) -> Tuple[List[Any], Optional[Problem], Clock]:
+    """`call` on every item under the clock: rows, and which item raised first, if any did."""
     # A list comprehension and not map(): an engine that raised StopIteration would silently end the latter.
-    rows: Optional[List[Any]] = None
+    rows: List[Any] = []
+    problem: Optional[Problem] = None
+    coming = iter(items)
     with collector_off():
         cpu, wall = process_time_ns(), perf_counter_ns()
-        with contextlib.suppress(BaseException):
-            rows = [call(item) for item in items]
+        try:
+            rows = [call(item) for item in coming]
+        except BaseException as error:
+            problem = len(items) - length_hint(coming) - 1, type(error).__name__, message_of(error)
         clock = Clock(perf_counter_ns() - wall, process_time_ns() - cpu)
-    return rows, clock
+    return rows, problem, clock
 
 
 def in_strides(
     kind: str, call: Callable[[Any], Any], items: List[Any], stride: int
-) -> Optional[Tuple[Columns, Clock, int, str]]:
+) -> Union[Problem, Tuple[Columns, Clock, int, str]]:
     """Columns of `call` on every item, `stride` items at a time, and what making columns took (nanoseconds).
 
-    None where anything raised or was of the wrong form: such a block is done again, one document at a time.
+    The first problem where anything raised or was of the wrong form: such a block is done again, one document at a
+    time.
     """
     parts: List[Columns] = []
     ns = cpu_ns = columns_ns = 0
     form = "none"
     for first in range(0, len(items), stride):
-        rows, clock = each(call, items[first : first + stride])
-        if rows is None:
-            return None
+        rows, problem, clock = each(call, items[first : first + stride])
+        if problem is not None:
+            return (first + problem[0], *problem[1:])
         start = perf_counter_ns()
         form = type(rows[0]).__name__
         outcome = Outcome(len(rows))
         parts.append(build_columns(kind, rows, outcome))
-        if outcome.error_count or len(parts[-1].counts) != len(rows):
-            return None
+        if outcome.error_count:
+            return (first + outcome.errors[0][0], *outcome.errors[0][1:])
         del rows
         columns_ns += perf_counter_ns() - start
         ns, cpu_ns = ns + clock.ns, cpu_ns + clock.cpu_ns
@@ -312,7 +340,9 @@ def each_carefully(
 
 
 def check_batch(out: Any, size: int) -> Any:
-    """A batch's result with one row an item; raises ValueError where rows and items do not pair up."""
+    """A batch's result with one row an item; raises where it is not a list, or rows and items do not pair up."""
+    if not flat_form(out) and type(out) is not list and type(out) is not tuple:
+        raise TypeError("a batch must be a list or a tuple of rows, not %s" % type(out).__name__)
     if flat_form(out):
         flat, counts = uint32_row(out[0]), uint32_row(out[1])
         if len(counts) != size or sum(counts) != len(flat):
@@ -506,7 +536,7 @@ class Host:
         if op != "encode_batch":
             size_now = sum(map(len, documents)) or 1
             strided = in_strides(KINDS[op], call, items, max(1, len(items) * STRIDE // size_now))
-            if strided is not None:
+            if len(strided) == 4:
                 columns, clock, columns_ns, form = strided
                 if len(live) != size:
                     columns = place(columns, live, outcome.status)
@@ -519,10 +549,12 @@ class Host:
                 outcome.irregular = True
                 out = batch.halve(items, live, problem)
         else:
-            out, clock = each(call, items)
-            if out is None:
-                outcome.irregular = True
-                out, clock = each_carefully(call, items, live, outcome, rejects)
+            outcome.irregular = True
+            out, clock = each_carefully(call, items, live, outcome, rejects)
+            at, fault, message = strided
+            if outcome.status[live[at]] == IDS:  # it failed in the timed call: a second try does not undo that
+                outcome.note(live[at], fault, message)
+                out[at] = None
         start = perf_counter_ns()
         form = "flat buffer" if flat_form(out) else type(out[0]).__name__ if len(out) else "none"
         if len(live) != size:

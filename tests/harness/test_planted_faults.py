@@ -111,6 +111,25 @@ def test_a_lazy_result_wins_nothing(run_audit: Callable) -> None:
     assert run_audit("lazy", documents=[b"hello"]).verdicts("lazy") == {"error": 1}
 
 
+def test_a_list_that_encodes_when_it_is_read_wins_nothing(run_audit: Callable) -> None:
+    """The work must be done when the clock stops: a subclass of list may do it later, row by row or as a batch."""
+    assert run_audit("lazy-list", documents=[b"hello"]).verdicts("lazy-list") == {"error": 1}
+    batch = run_audit("lazy-batch", documents=[b"hello", b"more"], operations=("encode_batch",))
+    assert batch.verdicts("lazy-batch", "encode_batch") == {"error": 2}
+
+
+def test_none_is_not_an_empty_list(run_audit: Callable) -> None:
+    assert run_audit("nothing", documents=[b"hello", b""]).verdicts("nothing") == {"match": 1, "error": 1}
+
+
+def test_a_second_try_does_not_undo_a_failure(run_audit: Callable) -> None:
+    """A block that raised is done again to find the document: what is right then was still an error when timed."""
+    run = run_audit("raises-once", documents=TRIGGERED)
+    assert run.verdicts("raises-once") == {"match": 3, "error": 1}
+    (found,) = run.divergences("raises-once")
+    assert found["first"].endswith("00001") and "planted once" in found["explanation"]
+
+
 def test_long_pieces_pass_the_sample_and_fail_the_gate(run_audit: Callable) -> None:
     """A corpus of real text is not enough: the gate's lengths find what it cannot show."""
     real = run_audit("long-pieces", corpora=("sample",))

@@ -28,6 +28,23 @@ class Panic(BaseException):
     """Like a panic that crosses from Rust: not an Exception."""
 
 
+class Later(list[Any]):
+    """A list whose contents are made when they are asked for: the ids of `item`, or a row for each of `items`."""
+
+    def __init__(self, adapter: Adapter, item: bytes, items: list[bytes] | None = None) -> None:
+        super().__init__()
+        self.make = lambda: adapter.right(item) if items is None else [adapter.right(one) for one in items]
+
+    def __len__(self) -> int:
+        return len(self.make())
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.make()[index]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.make())
+
+
 class Adapter:
     """A right encoder, `right`, and one fault; faults are the methods below, by name."""
 
@@ -69,6 +86,8 @@ class Adapter:
                 if before and after:
                     after.insert(0, before.pop())
                     break
+        if self.fault == self.lazy_batch:
+            return Later(self, b"", items)
         if self.fault == self.drops_empty:
             rows = [row for row in rows if row]
         return rows
@@ -134,6 +153,25 @@ class Adapter:
     def lazy(self, item: bytes) -> Iterator[int]:
         """Gives an iterator, so that the work would be done after the clock stopped."""
         return (number for number in self.right(item))
+
+    def lazy_list(self, item: bytes) -> list[int]:
+        """Gives a list that encodes when it is first looked into."""
+        return Later(self, item)
+
+    def lazy_batch(self, item: bytes) -> list[int]:
+        """Right alone; a batch encodes while the host reads it."""
+        return self.right(item)
+
+    def nothing(self, item: bytes) -> list[int] | None:
+        """Gives None where a document has no ids."""
+        return self.right(item) or None
+
+    def raises_once(self, item: bytes) -> list[int]:
+        """ValueError the first time it sees the trigger; right when it is tried again."""
+        if TRIGGER in item and not self.calls:
+            self.calls = 1
+            raise ValueError("planted once")
+        return self.right(item)
 
     # -- ways to fall -----------------------------------------------------------------------------------------
 
