@@ -272,6 +272,9 @@ cdef class Input:
         else:
             PyObject_GetBuffer(document, &self.buffer, PyBUF_SIMPLE)
             self.borrowed = True
+            # Numbers are no document: their bytes would be encoded, as this machine happens to lay them out.
+            if self.buffer.itemsize != 1:
+                raise TypeError(f"a document is bytes, not items of {self.buffer.itemsize} bytes")
             self.data = <const uint8_t *>self.buffer.buf
             self.size = self.buffer.len
 
@@ -429,6 +432,8 @@ cdef class Tables:
             dat_ids_clear(&ids)
 
     cdef object run_batch(self, const dat_document *documents, size_t count, size_t threads, bint specials):
+        # A thread without a document would only hold memory.
+        threads = max(1, min(threads, count))
         cdef list scratches = [self.take() for _ in range(threads)]
         cdef dat_scratch **pointers = <dat_scratch **>dat_alloc(threads, sizeof(dat_scratch *))
         cdef uint64_t *offsets = <uint64_t *>dat_alloc(count + 1, sizeof(uint64_t))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from os import PathLike, fspath
+from operator import index
+from os import PathLike, fsdecode
 from typing import Any
 
 import numpy
@@ -64,7 +65,7 @@ class Encoder:
 
         Raises LoadError (a ValueError) with `where` and `remedy`.
         """
-        name = fspath(name_or_path)
+        name = fsdecode(name_or_path)
         encoding = ENCODINGS.get(ALIASES.get(name, name))
         if encoding is not None:
             ranks, where = embedded_ranks(encoding)
@@ -101,6 +102,7 @@ class Encoder:
         where: str = "ranks",
     ) -> Encoder:
         """An encoder for ranks in memory: token bytes -> id, where a lower id is merged first. As `load` otherwise."""
+        _check_ranks(ranks, where)
         found = find_pattern(pattern)
         if found is None:
             raise LoadError(
@@ -157,14 +159,20 @@ class Encoder:
 
         values numpy.uint32, offsets numpy.uint64[n + 1]. The result does not depend on `threads` (1 to 1,024).
         """
+        if isinstance(documents, (str, bytes, bytearray)):
+            raise TypeError(f"documents: one {type(documents).__name__}; give a list of documents, or use encode")
         result: tuple[Ids, Offsets] = self._tables.encode_batch(documents, _threads(threads), self._match(specials))
         return result
 
     def encode_buffer(
         self, data: Document, offsets: Any, *, threads: int = 1, specials: bool = False
     ) -> tuple[Ids, Offsets]:
-        """As encode_batch, where document i is data[offsets[i]:offsets[i + 1]] (bytes; numpy.uint64[n + 1])."""
-        cuts = numpy.ascontiguousarray(offsets, dtype=numpy.uint64)
+        """As encode_batch, where document i is data[offsets[i]:offsets[i + 1]] (bytes; numpy.uint64[n + 1]).
+
+        Bytes before the first offset and after the last belong to no document. Raises TypeError for offsets that
+        are not integers, ValueError for those that fall or lie outside of `data`.
+        """
+        cuts = _as_offsets(offsets)
         result: tuple[Ids, Offsets] = self._tables.encode_buffer(data, cuts, _threads(threads), self._match(specials))
         return result
 
@@ -173,13 +181,19 @@ class Encoder:
         return bytes(self._tables.decode(_as_ids(ids)))
 
     def decode_batch(self, values: Sequence[int] | NDArray[Any], offsets: Any) -> list[bytes]:
-        """One byte string for each document of an encode_batch result."""
+        """One byte string for each document of an encode_batch result. `offsets` as in encode_buffer."""
         ids = _as_ids(values)
-        cuts = numpy.asarray(offsets).tolist()
+        cuts = _as_offsets(offsets).tolist()
+        for i, (a, b) in enumerate(pairwise(cuts)):
+            if a > b:
+                raise ValueError(f"offsets: {a} before {b} at {i}")
+        if cuts[-1] > len(ids):
+            raise ValueError(f"offsets: {cuts[-1]} is past the last of {len(ids)} ids")
         return [bytes(self._tables.decode(ids[a:b])) for a, b in pairwise(cuts)]
 
     def token_bytes(self, token_id: int) -> bytes:
         """The bytes of an id, ordinary or special; ValueError if there is none."""
+        token_id = index(token_id)
         found = self._tables.token_bytes(token_id) if 0 <= token_id <= GREATEST_ID else None
         if found is None:
             raise ValueError(f"id {token_id}: not in the vocabulary")
@@ -204,6 +218,12 @@ class Encoder:
         result: tuple[Ids, list[dict[str, Any]]] = self._traced().trace(data, self._match(specials))
         return result
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copied and pickled as what the tables are built from: another process builds them again."""
+        about = {"name": self.name, "pattern": self.pattern, "unicode": self.unicode, "specials": self.specials,
+                 "n_vocab": self.n_vocab}
+        return _rebuild, (type(self), self._arguments, self._options, about)
+
     def _traced(self) -> Any:
         with self._lock:
             if self._trace_tables is None:
@@ -218,7 +238,14 @@ class Encoder:
         return specials
 
 
+def _rebuild(
+    kind: type[Encoder], arguments: tuple[Any, ...], options: dict[str, Any], about: dict[str, Any]
+) -> Encoder:
+    return kind(_core.Tables(*arguments, **options), arguments, options, about)
+
+
 def _threads(threads: int) -> int:
+    threads = index(threads)
     if not 1 <= threads <= THREADS_MOST:
         raise ValueError(f"threads: {threads} is outside 1..{THREADS_MOST}")
     return threads
@@ -240,12 +267,31 @@ def _columns(tokens: Mapping[bytes, int]) -> tuple[NDArray[numpy.uint8], Offsets
     return text, offsets, numpy.array([number for _, number in order], numpy.uint32)
 
 
+def _check_ranks(ranks: Mapping[bytes, int], where: str) -> None:
+    for token, number in ranks.items():
+        problem = ""
+        if not isinstance(token, bytes):
+            problem = f"token {token!r} is not bytes"
+        elif isinstance(number, bool) or not isinstance(number, (int, numpy.integer)):
+            problem = f"token {token.hex()}: id {number!r} is not an integer"
+        elif not 0 <= number <= GREATEST_ID:
+            problem = f"token {token.hex()}: id {number} is outside 0..{GREATEST_ID}"
+        if problem:
+            raise LoadError(problem, where=where, remedy="give token bytes -> id, ids of 32 bits")
+
+
 def _checked_specials(specials: Mapping[str, int], ranks: Mapping[bytes, int], where: str) -> dict[str, int]:
     texts = {number: token for token, number in ranks.items()} if specials else {}
     for text, number in specials.items():
         problem = ""
-        if not text:
+        if not isinstance(text, str):
+            problem = f"special token {text!r} is not a str"
+        elif not text:
             problem = "a special token of no text"
+        elif any("\ud800" <= letter <= "\udfff" for letter in text):
+            problem = f"special token {text!r}: a lone surrogate, which is no text"
+        elif isinstance(number, bool) or not isinstance(number, (int, numpy.integer)):
+            problem = f"special token {text!r}: id {number!r} is not an integer"
         elif not 0 <= number <= GREATEST_ID:
             problem = f"special token {text!r}: id {number} is outside 0..{GREATEST_ID}"
         elif texts.get(number, text.encode()) != text.encode():
@@ -266,9 +312,23 @@ def _explain(error: Any, ranks: Mapping[bytes, int], where: str) -> LoadError:
     return LoadError(error.reason, where=where, remedy="give the vocabulary as it was published")
 
 
+def _as_offsets(offsets: Any) -> Offsets:
+    """offsets as contiguous numpy.uint64; TypeError where they are no integers, ValueError for one below zero."""
+    array = numpy.asarray(offsets)
+    if array.ndim != 1 or array.size == 0:
+        raise ValueError("offsets: one row of numbers is needed, of one number at least")
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"offsets must be integers of 64 bits, not {array.dtype}")
+    if array.dtype.kind == "i" and array.min() < 0:
+        raise ValueError(f"offsets: {array.min()} is below zero")
+    return numpy.ascontiguousarray(array, dtype=numpy.uint64)
+
+
 def _as_ids(ids: Any) -> Ids:
     """ids as contiguous numpy.uint32; ValueError for one that does not fit, TypeError where they are no integers."""
     array = numpy.asarray(ids)
+    if array.ndim != 1:
+        raise TypeError(f"ids: one row of integers is needed, not {array.ndim} dimensions")
     if array.size == 0:
         return numpy.empty(0, numpy.uint32)
     if array.dtype != numpy.uint32:

@@ -68,8 +68,9 @@ def read_ranks(path: str | Path) -> dict[bytes, int]:
     """The ranks of a file. LoadError if it cannot be read or is not a rank file."""
     try:
         data = Path(path).read_bytes()
-    except OSError as error:
-        raise LoadError(str(error.strerror or error), where=str(path), remedy="give the path of a rank file") from error
+    except (OSError, ValueError) as error:  # ValueError: a path with a NUL
+        problem = str(getattr(error, "strerror", None) or error)
+        raise LoadError(problem, where=str(path), remedy="give the path of a rank file") from error
     return parse_ranks(data, str(path))
 
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import copy
+import gc
 import hashlib
 import json
+import os
+import pickle
+import threading
 from collections.abc import Callable
 from importlib.resources import files
 from typing import Any
@@ -141,13 +146,111 @@ def test_what_is_not_bytes_is_refused(encoder: Encoder) -> None:
     for wrong in (None, 3, ["a"], memoryview(b"abcdef")[::2]):
         with pytest.raises((TypeError, BufferError, ValueError)):
             encoder.encode(wrong)  # type: ignore[arg-type]
+    with pytest.raises(BufferError):
+        encoder.encode_batch([b"a", memoryview(b"abcdef")[::2]])
+
+
+@pytest.mark.parametrize("kind", [numpy.int32, numpy.float64, numpy.uint16, object])
+def test_numbers_are_no_document(encoder: Encoder, kind: type) -> None:
+    """The buffer protocol would lend their memory as bytes, and an array of objects its pointers."""
+    numbers: Any = numpy.array([104, 105]).astype(kind)
+    forms = [numbers] if kind is object else [numbers, memoryview(numbers)]
+    for form in forms:
+        for call in (encoder.encode, encoder.encode_spans, encoder.pretokens):
+            with pytest.raises((TypeError, BufferError)):
+                call(form)
+        with pytest.raises((TypeError, BufferError)):
+            encoder.encode_batch([form])
+
+
+def test_one_document_is_no_list_of_documents(encoder: Encoder) -> None:
+    for one in ("abc", b"abc", bytearray(b"abc")):
+        with pytest.raises(TypeError, match="give a list of documents"):
+            encoder.encode_batch(one)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("threads", [1.5, numpy.float64(2), "2", None])
+def test_threads_are_whole(encoder: Encoder, threads: Any) -> None:
+    with pytest.raises(TypeError):
+        encoder.encode_batch([b"a"], threads=threads)
+
+
+def test_copied_and_pickled(encoder_of: Callable[[str], Encoder]) -> None:
+    encoder = encoder_of("gpt2")
+    document = b"naive \xff <|endoftext|> 1234  x"
+    expected = encoder.encode(document, specials=True).tolist()
+    for other in (copy.copy(encoder), copy.deepcopy(encoder), pickle.loads(pickle.dumps(encoder))):
+        assert other.encode(document, specials=True).tolist() == expected
+        assert (other.name, other.pattern, other.unicode) == (encoder.name, encoder.pattern, encoder.unicode)
+        assert (other.specials, other.n_vocab, other.ignore_merges) == (
+            encoder.specials, encoder.n_vocab, encoder.ignore_merges
+        )
+    assert other.trace(document) == encoder.trace(document)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_forked_while_threads_encode(encoder_of: Callable[[str], Encoder]) -> None:
+    encoder = encoder_of("gpt2")
+    documents = [b"some words and 123 \xff" * n for n in range(1, 60)]
+    expected = encoder.encode_batch(documents)[0].tolist()
+    done = threading.Event()
+
+    def work() -> None:
+        while not done.is_set():
+            encoder.encode_batch(documents, threads=2)
+
+    workers = [threading.Thread(target=work) for _ in range(3)]
+    for worker in workers:
+        worker.start()
+    try:
+        children = []
+        for _ in range(5):
+            child = os.fork()
+            if child == 0:
+                same = encoder.encode_batch(documents, threads=3)[0].tolist() == expected
+                os._exit(0 if same else 3)
+            children.append(child)
+        assert [os.waitpid(child, 0)[1] for child in children] == [0] * 5
+    finally:
+        done.set()
+        for worker in workers:
+            worker.join()
+
+
+def test_the_encoder_may_go_while_it_works(ranks_of: Callable[[str], dict[bytes, int]]) -> None:
+    encoder = Encoder.from_ranks(ranks_of("gpt2"), pattern="gpt2")
+    document = b"some words and 123 " * 200_000
+    expected = encoder.encode(document)
+    found = []
+    worker = threading.Thread(target=lambda encode: found.append(encode(document)), args=(encoder.encode,))
+    worker.start()
+    del encoder
+    gc.collect()
+    worker.join()
+    assert found[0].tolist() == expected.tolist()
+
+
+def test_a_document_cannot_shrink_while_it_is_encoded(encoder_of: Callable[[str], Encoder]) -> None:
+    encoder = encoder_of("gpt2")
+    document = bytearray(b"some words and 123 " * 400_000)
+    worker = threading.Thread(target=encoder.encode, args=(document,))
+    worker.start()
+    refused = 0
+    while worker.is_alive():
+        try:
+            document.append(0)
+        except BufferError:
+            refused += 1
+    worker.join()
+    assert refused
+    document.clear()
 
 
 def test_decode_names_the_wrong_id(encoder: Encoder) -> None:
     for wrong in (encoder.n_vocab, 2**32 - 1, 2**32, -1, 2**70):
         with pytest.raises(ValueError, match=f"id {wrong} at index 2"):
             encoder.decode([0, 1, wrong, wrong])
-    for kind in ([1.5], ["a"], numpy.array([1.0])):
+    for kind in ([1.5], ["a"], numpy.array([1.0]), 1, "a", iter([1]), [[1, 2]], numpy.empty((0, 2), numpy.uint32)):
         with pytest.raises(TypeError):
             encoder.decode(kind)
     assert encoder.decode([]) == b""
@@ -164,6 +267,8 @@ def test_token_bytes_and_ids_agree_with_the_file(
     assert all(encoder.token_bytes(number) == text.encode() for text, number in encoder.specials.items())
     with pytest.raises(ValueError, match="not in the vocabulary"):
         encoder.token_bytes(encoder.n_vocab)
+    with pytest.raises(TypeError):
+        encoder.token_bytes(1.5)  # type: ignore[arg-type]
     assert encoder.token_id(b"\xff\xfe\xfd\xfc") is None
 
 

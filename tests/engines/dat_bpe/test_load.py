@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from base64 import b64encode
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tiktoken
@@ -85,6 +86,35 @@ def test_two_tokens_with_one_id() -> None:
         Encoder.from_ranks(BYTES | {b"ab": 7}, pattern="gpt2")
 
 
+@pytest.mark.parametrize(
+    ("token", "number", "message"),
+    [
+        (b"ab", 2**32 - 1, "outside"),
+        (b"ab", 2**32, "outside"),
+        (b"ab", -1, "outside"),
+        (b"ab", 2**80, "outside"),
+        (b"ab", 300.5, "not an integer"),
+        (b"ab", "300", "not an integer"),
+        (b"ab", None, "not an integer"),
+        (b"ab", True, "not an integer"),
+        ("ab", 300, "not bytes"),
+    ],
+)
+def test_wrong_ranks_in_memory(token: Any, number: Any, message: str) -> None:
+    """2**32 - 1 ends a row of the cache: taken as an id, it was left out of the second encoding of a piece."""
+    with pytest.raises(LoadError, match=message):
+        Encoder.from_ranks(BYTES | {token: number}, pattern="gpt2")
+
+
+def test_tokens_of_any_length() -> None:
+    chance = random.Random(3)
+    same, mixed = b"a" * 70_000, bytes(chance.choices(range(97, 123), k=70_000))
+    encoder = Encoder.from_ranks(BYTES | {same: 256, mixed: 257}, pattern="gpt2", specials={"x" * 70_000: 300})
+    assert encoder.encode(same).tolist() == [256]
+    assert encoder.encode(mixed + b" " + same).tolist() == [257, 32, *[97] * 70_000]
+    assert encoder.encode(b"x" * 100_000, specials=True).tolist() == [300, *[120] * 30_000]
+
+
 def test_wrong_arguments(tmp_path: Path) -> None:
     for call, message in (
         (lambda: Encoder.load("gpt3"), "no such encoding"),
@@ -96,6 +126,11 @@ def test_wrong_arguments(tmp_path: Path) -> None:
         (lambda: Encoder.load("gpt2", specials={"": 60000}), "no text"),
         (lambda: Encoder.load("gpt2", specials={"<x>": 3}), "that of an ordinary token"),
         (lambda: Encoder.load("gpt2", specials={"<x>": 2**32}), "outside"),
+        (lambda: Encoder.load("gpt2", specials={"<x>": 6e4}), "not an integer"),
+        (lambda: Encoder.load("gpt2", specials={"<x>": None}), "not an integer"),
+        (lambda: Encoder.load("gpt2", specials={b"<x>": 60000}), "not a str"),
+        (lambda: Encoder.load("gpt2", specials={"\ud800": 60000}), "lone surrogate"),
+        (lambda: Encoder.load("/tmp/a\0b", pattern="gpt2"), "null byte"),
     ):
         with pytest.raises(LoadError, match=message):
             call()

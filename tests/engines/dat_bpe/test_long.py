@@ -6,6 +6,7 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable
+from typing import Any
 
 import numpy
 import pytest
@@ -102,10 +103,43 @@ def test_no_documents_and_empty_documents(encoder: Encoder) -> None:
     assert (values.tolist(), offsets.tolist()) == ([], [0])
 
 
-@pytest.mark.parametrize(("offsets", "message"), [([], "at least one"), ([3, 1], "before"), ([0, 9], "past")])
-def test_wrong_offsets(encoder: Encoder, offsets: list[int], message: str) -> None:
+@pytest.mark.parametrize(
+    ("offsets", "message"),
+    [
+        ([], "one number at least"),
+        (3, "one row"),
+        ([[0, 1], [2, 3]], "one row"),
+        ([3, 1], "before"),
+        ([0, 9], "past"),
+        ([9], "past"),
+        ([0, 5, 3, 5], "5 before 3 at 1"),
+        ([-1, 5], "below zero"),
+        (numpy.array([0, -3], numpy.int8), "below zero"),
+        ([2**64 - 1, 2**64 - 1], "past"),
+    ],
+)
+def test_wrong_offsets(encoder: Encoder, offsets: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         encoder.encode_buffer(b"hello", offsets)
+    with pytest.raises(ValueError, match=message):
+        encoder.decode_batch([0] * 5, offsets)
+
+
+@pytest.mark.parametrize("offsets", [[0.0, 2.7], [False, True], ["0", "5"], [0, 2**80], None, numpy.array([0, 5j])])
+def test_offsets_are_integers(encoder: Encoder, offsets: Any) -> None:
+    with pytest.raises((TypeError, ValueError)):
+        encoder.encode_buffer(b"hello", offsets)
+    with pytest.raises((TypeError, ValueError)):
+        encoder.decode_batch([0] * 5, offsets)
+
+
+def test_offsets_of_any_integer_type(encoder: Encoder) -> None:
+    expected = encoder.encode_batch([b"he", b"", b"l"])[0].tolist()
+    for kind in ("<u8", ">u8", "<i4", "u1"):
+        offsets = numpy.array([0, 7, 2, 7, 2, 7, 3], kind)[::2]
+        values, cuts = encoder.encode_buffer(b"hello", offsets)
+        assert values.tolist() == expected
+        assert [len(part) for part in encoder.decode_batch(values, cuts)] == [2, 0, 1]
 
 
 def test_wrong_threads(encoder: Encoder) -> None:
