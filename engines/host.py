@@ -50,7 +50,6 @@ IDS, REJECT, OTHER = 0, 1, 2
 SLOT = int.__add__  # of the type that a method written in C has on its class
 DOMAINS = {"ids": b"TKAB\x01", "spans": b"TKAO\x01", "texts": b"TKAT\x01"}
 Rejects = Tuple[type, ...]
-Problem = Tuple[int, str, str]  # index, name of the exception, message
 Prepared = Tuple[List[Any], Sequence[int], int]
 KINDS = {"encode": "ids", "encode_batch": "ids", "offsets": "spans", "decode": "texts"}
 
@@ -247,6 +246,23 @@ class Clock(NamedTuple):
     cpu_ns: int
 
 
+class Problem(NamedTuple):
+    """The first item that a pass failed on: its place among the items, the exception's name and message."""
+
+    at: int
+    kind: str
+    message: str
+
+
+class Strided(NamedTuple):
+    """A pass in strides; `columns_ns` is what making columns took."""
+
+    columns: Columns
+    clock: Clock
+    columns_ns: int
+    form: str
+
+
 def each(call: Callable[[Any], Any], items: List[Any]) -> Tuple[List[Any], Optional[Problem], Clock]:
     """`call` on every item under the clock: rows, and which item raised first, if any did."""
     # A list comprehension and not map(): an engine that raised StopIteration would silently end the latter.
@@ -258,15 +274,13 @@ def each(call: Callable[[Any], Any], items: List[Any]) -> Tuple[List[Any], Optio
         try:
             rows = [call(item) for item in coming]
         except BaseException as error:
-            problem = len(items) - length_hint(coming) - 1, type(error).__name__, message_of(error)
+            problem = Problem(len(items) - length_hint(coming) - 1, type(error).__name__, message_of(error))
         clock = Clock(perf_counter_ns() - wall, process_time_ns() - cpu)
     return rows, problem, clock
 
 
-def in_strides(
-    kind: str, call: Callable[[Any], Any], items: List[Any], stride: int
-) -> Union[Problem, Tuple[Columns, Clock, int, str]]:
-    """Columns of `call` on every item, `stride` items at a time, and what making columns took (nanoseconds).
+def in_strides(kind: str, call: Callable[[Any], Any], items: List[Any], stride: int) -> Union[Problem, Strided]:
+    """Columns of `call` on every item, `stride` items at a time.
 
     The first problem where anything raised or was of the wrong form: such a block is done again, one document at a
     time.
@@ -277,13 +291,14 @@ def in_strides(
     for first in range(0, len(items), stride):
         rows, problem, clock = each(call, items[first : first + stride])
         if problem is not None:
-            return (first + problem[0], *problem[1:])
+            return problem._replace(at=first + problem.at)
         start = perf_counter_ns()
         form = type(rows[0]).__name__
         outcome = Outcome(len(rows))
         parts.append(build_columns(kind, rows, outcome))
         if outcome.error_count:
-            return (first + outcome.errors[0][0], *outcome.errors[0][1:])
+            wrong = Problem(*outcome.errors[0])
+            return wrong._replace(at=first + wrong.at)
         del rows
         columns_ns += perf_counter_ns() - start
         ns, cpu_ns = ns + clock.ns, cpu_ns + clock.cpu_ns
@@ -297,7 +312,7 @@ def in_strides(
     if kind == "texts":
         values = b"".join([part.values for part in parts])
     columns = Columns(kind, bytearray(len(items)), counts, values)
-    return columns, Clock(ns, cpu_ns), columns_ns + perf_counter_ns() - start, form
+    return Strided(columns, Clock(ns, cpu_ns), columns_ns + perf_counter_ns() - start, form)
 
 
 def place(columns: Columns, live: Sequence[int], status: bytearray) -> Columns:
@@ -536,25 +551,24 @@ class Host:
         if op != "encode_batch":
             size_now = sum(map(len, documents)) or 1
             strided = in_strides(KINDS[op], call, items, max(1, len(items) * STRIDE // size_now))
-            if len(strided) == 4:
-                columns, clock, columns_ns, form = strided
+            if isinstance(strided, Strided):
+                columns = strided.columns
                 if len(live) != size:
                     columns = place(columns, live, outcome.status)
                 columns.status[:] = outcome.status
-                return Pass(columns, outcome, clock, prepare_ns, columns_ns, form, ids)
-        if op == "encode_batch":
+                return Pass(columns, outcome, strided.clock, prepare_ns, strided.columns_ns, strided.form, ids)
+            outcome.irregular = True
+            out, clock = each_carefully(call, items, live, outcome, rejects)
+            if outcome.status[live[strided.at]] == IDS:
+                # It failed in the timed call: a second try does not undo that.
+                outcome.note(live[strided.at], strided.kind, strided.message)
+                out[strided.at] = None
+        else:
             batch = Batch(call, threads, outcome, rejects)
             out, problem, clock = batch.whole(items) if items else ([], None, Clock(0, 0))
             if problem is not None:
                 outcome.irregular = True
                 out = batch.halve(items, live, problem)
-        else:
-            outcome.irregular = True
-            out, clock = each_carefully(call, items, live, outcome, rejects)
-            at, fault, message = strided
-            if outcome.status[live[at]] == IDS:  # it failed in the timed call: a second try does not undo that
-                outcome.note(live[at], fault, message)
-                out[at] = None
         start = perf_counter_ns()
         form = "flat buffer" if flat_form(out) else type(out[0]).__name__ if len(out) else "none"
         if len(live) != size:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
@@ -27,6 +28,7 @@ from tokassay.harness.contract import Contract
 from tokassay.harness.divergences import FAILED, Divergences
 from tokassay.harness.expect import oracle_keys
 from tokassay.harness.lanes import Lanes, Vocabulary
+from tokassay.harness.materialize import form
 from tokassay.harness.store import Result, Store
 from tokassay.harness.suites import OPERATIONS, CorpusRequest, Suite
 from tokassay.harness.tasks import Lane, Pools, Subject, Task, run_block
@@ -72,22 +74,34 @@ def now() -> str:
 
 
 def oracle_digest() -> str:
-    """SHA-256 over what decides the oracle's answers: its sources, the Unicode tables, the regex library's version."""
-    sha = hashlib.sha256(version("regex").encode())
-    for package, folder, suffix in (
+    """SHA-256 over what decides what engines are held to.
+
+    The oracle's sources, the Unicode tables, the versions of the regex library and of the interpreter's normalizer, and
+    the harness's own derivation of texts and spans.
+    """
+    sha = hashlib.sha256(f"{version('regex')} {unicodedata.unidata_version}".encode())
+    for package, folder, ending in (
         ("tokassay.oracles", ".", ".py"),
         ("tokassay.fixtures", "unicode", ".txt"),
+        ("tokassay.harness", ".", "expect.py"),
     ):
         for entry in sorted(files(package).joinpath(folder).iterdir(), key=lambda e: e.name):
-            if entry.name.endswith(suffix):
+            if entry.name.endswith(ending):
                 sha.update(entry.name.encode() + b"\0" + entry.read_bytes())
     return sha.hexdigest()[:16]
 
 
-def result_key(lane: Lane, operation: str, oracle: str, block: str) -> str:
-    """The key of a result row: what its verdicts depend on, and nothing else."""
+def result_key(lane: Lane, operation: str, asked: Contract, oracle: str, block: str) -> str:
+    """The key of a result row: what its verdicts depend on, and nothing else.
+
+    The contract asked for is in it, as `declared` is a difference from that; so is why the lane takes no part, which
+    may change with the roster alone.
+    """
     parts = [
         lane.held_to(operation).digest,
+        asked.digest,
+        lane.reason_against(operation),
+        form(),
         operation,
         lane.entry_points.get(operation, operation),
         lane.build,
@@ -222,7 +236,11 @@ class _Runner:
         policy: str,
     ) -> None:
         digest = block.digest
-        keys = [(lane, op, result_key(lane, op, self.oracle, digest)) for lane in lanes for op in asked.operations]
+        keys = [
+            (lane, op, result_key(lane, op, subject.asked, self.oracle, digest))
+            for lane in lanes
+            for op in asked.operations
+        ]
         known = self.store.find(key for _, _, key in keys)
         flight = _Flight(block, subject, corpus, names, policy)
         todo: list[tuple[Lane, Result]] = []

@@ -7,11 +7,14 @@ not wrong.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import tempfile
 from base64 import b64encode
 from collections.abc import Callable
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -21,22 +24,29 @@ from tokassay.harness.hf_stages import GPT2_PATTERN
 from tokassay.harness.load import Loaded
 from tokassay.harness.vocabulary import Pair, Vocabulary
 
-# Part of the folder's name: raised whenever the files' form changes, so that old ones are not reused.
-FORM = "1"
+SOURCES = ("materialize.py", "vocabulary.py", "alphabet.py", "hf_stages.py")
+
+
+@cache
+def form() -> str:
+    """Digest of the code that makes the files. Part of the folder's name, so that files of other code are not reused,
+    and of a result's key."""
+    sources = [files("tokassay.harness").joinpath(name).read_bytes() for name in SOURCES]
+    return hashlib.sha256(b"\0".join(sources)).hexdigest()[:8]
 
 
 def materialize(loaded: Loaded, contract: Contract, cache_dir: Path) -> dict[str, str]:
     """Name -> path of "tiktoken", "tokenizer.json", "vocab.bpe", "encoder.json" (those that can be derived) and
     "source".
 
-    Files lie under `cache_dir/<core digest>-<form>/`, are written whole or not at all, and reused when
-    present. `contract` is `loaded.contract` under any variants and specials policy. The files depend on the
-    core alone.
+    Files lie under `cache_dir/<core digest>-<form>/`, are written whole or not at all, and reused when present with
+    the digest that lies beside each. `contract` is `loaded.contract` under any variants and specials policy. The
+    files depend on the core alone.
     """
     paths = {"source": str(loaded.source_path)}
     if contract.algorithm == "opaque":
         return paths
-    folder = cache_dir / f"{contract.core_digest}-{FORM}"
+    folder = cache_dir / f"{contract.core_digest}-{form()}"
     vocabulary = loaded.vocabulary
     if contract.algorithm == "bpe-ranks":
         paths["tiktoken"] = _keep(folder / "vocab.tiktoken", lambda: ranks_file(vocabulary))
@@ -44,7 +54,7 @@ def materialize(loaded: Loaded, contract: Contract, cache_dir: Path) -> dict[str
     underivable = folder / "no-merges"
     if underivable.exists():
         return paths
-    present = all((folder / file).exists() for file in named.values())
+    present = all(_whole(folder / file) for file in named.values())
     merges = () if present else merge_list(vocabulary)
     if merges is None:
         _keep(underivable, lambda: b"some token is not made of two parts by lower ranks\n")
@@ -87,18 +97,37 @@ def merge_list(vocabulary: Vocabulary) -> tuple[Pair, ...] | None:
 
 
 def _keep(path: Path, write: Callable[[], bytes]) -> str:
-    """Writes `path` unless it is there; whole or not at all, even when two processes do it at once."""
-    if not path.exists():
+    """Writes `path` unless it is there and whole; whole or not at all, even when two processes do it at once."""
+    if not _whole(path):
+        data = write()
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(write())
-            os.replace(temporary, path)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+        _replace(path, data)
+        _replace(_digest_of(path), hashlib.sha256(data).hexdigest().encode())
     return str(path)
+
+
+def _digest_of(path: Path) -> Path:
+    """Where the digest of a file lies."""
+    return path.with_name(f"{path.name}.sha256")
+
+
+def _whole(path: Path) -> bool:
+    """Whether a file is there as it was written: engine and oracle would both believe what was changed since."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest() == _digest_of(path).read_text(encoding="ascii")
+    except (OSError, ValueError):
+        return False
+
+
+def _replace(path: Path, data: bytes) -> None:
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
 
 
 def ranks_file(vocabulary: Vocabulary) -> bytes:

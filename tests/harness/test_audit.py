@@ -15,6 +15,7 @@ import jsonschema
 import pytest
 from tokassay.harness.errors import InputError
 
+PLANTED = Path(__file__).parents[1] / "engines" / "planted" / "planted.toml"
 OPERATIONS = ("encode", "encode_batch", "decode", "offsets")
 MIXED = [b"hello world", "naïve 日本語".encode(), b"", b"\xff", b"\xe0@yp", "\U000105c0x".encode(), b"a<|endoftext|>b"]
 
@@ -89,6 +90,28 @@ def test_another_document_asks_only_its_block_again(run_audit: Callable) -> None
     run_audit("tiktoken", documents=MIXED)
     cells = run_audit("tiktoken", documents=[*MIXED, b"\xfe"]).rows("SELECT * FROM v_cell WHERE run = ?")
     assert {c["domain"]: c["reused"] for c in cells} == {"neutral": 1, "unicode": 1, "bytes": 0}
+
+
+def test_another_contract_asked_for_is_another_key(run_audit: Callable) -> None:
+    """`declared` is a difference from what was asked for: asked for the engine's own variants, it is a match."""
+    documents = [b"hello", bytes.fromhex("b12773")]
+    assert run_audit("tiktoken", documents=documents).verdicts("tiktoken") == {"match": 1, "declared": 1}
+    own = run_audit("tiktoken", documents=documents, variants={"byte_policy": "tiktoken-bytes"})
+    assert own.verdicts("tiktoken") == {"match": 2}
+    assert own.divergences("tiktoken") == []
+
+
+def test_an_operation_added_to_the_roster_is_asked(run_audit: Callable, tmp_path: Path) -> None:
+    """A stored `unsupported` is no answer to a roster that has the operation now."""
+    table = (PLANTED.read_text(encoding="utf-8").split("[one-byte]")[0]).replace(
+        'adapter = "', f'adapter = "{PLANTED.parent}/'
+    )
+    roster = tmp_path / "roster.toml"
+    roster.write_text(table.replace('["encode", "encode_batch", "decode"]', '["encode"]'), encoding="utf-8")
+    asked: dict[str, Any] = {"documents": [b"hello"], "operations": ("decode",), "roster": (roster,)}
+    assert run_audit("honest", **asked).verdicts("honest", "decode") == {"unsupported": 1}
+    roster.write_text(table, encoding="utf-8")
+    assert run_audit("honest", **asked).verdicts("honest", "decode") == {"match": 1}
 
 
 def test_crashes_are_asked_again(run_audit: Callable) -> None:

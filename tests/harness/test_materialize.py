@@ -90,8 +90,20 @@ def test_files_are_reused_and_never_half_written(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr("tokassay.harness.materialize.tokenizer_json", fail)
     with pytest.raises(KeyboardInterrupt):
         materialize(loaded, loaded.contract, tmp_path)
-    left = sorted(path.name for path in Path(first["vocab.bpe"]).parent.iterdir())
+    left = sorted(path.name for path in Path(first["vocab.bpe"]).parent.iterdir() if path.suffix != ".sha256")
     assert left == ["encoder.json", "vocab.bpe", "vocab.tiktoken"]
+
+
+@pytest.mark.parametrize("name", ["tiktoken", "tokenizer.json", "vocab.bpe"])
+def test_a_file_changed_since_it_was_written_is_written_again(tmp_path: Path, name: str) -> None:
+    """Engine and oracle read the same files: a damaged one would be wrong on both sides, and match."""
+    loaded = load_vocabulary("gpt2")
+    path = Path(materialize(loaded, loaded.contract, tmp_path)[name])
+    right = path.read_bytes()
+    for wrong in (right[: len(right) // 2], right.replace(b"a", b"b", 1), b""):
+        path.write_bytes(wrong)
+        assert materialize(loaded, loaded.contract, tmp_path)[name] == str(path)
+        assert path.read_bytes() == right
 
 
 def small(tmp_path: Path, lines: str) -> Path:
