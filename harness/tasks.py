@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from tokassay.engines.client import HostError, HostFailure
-from tokassay.harness.ask import UNLISTED, Asker
+from tokassay.engines.client import HostError, HostFailure, Unsupported
+from tokassay.harness.ask import UNLISTED, Asker, failure
 from tokassay.harness.blocks import Block
 from tokassay.harness.compare import IDS, Output
 from tokassay.harness.contract import Contract
@@ -242,18 +242,37 @@ class _Run:
         return trace
 
     def compare_engines(self, work: list[tuple[Lane, Result]]) -> None:
-        """A contract without an oracle: on neutral documents engines are held to the first of them, and it to them."""
+        """A contract without an oracle: on neutral documents the first engine that gives ids is held to the others, and
+        they to it."""
         for operation in dict.fromkeys(result.operation for _, result in work):
             lanes = [(lane, result) for lane, result in work if result.operation == operation]
-            first, rest = lanes[0], lanes[1:]
-            outputs = [self._alone(lane, result) for lane, result in lanes]
-            comparable = bool(rest) and self.block.domain == "neutral" and operation != "offsets"
-            for n, (lane, result) in enumerate(lanes):
-                self._against(n, lane, result, outputs, first[0] if n else rest[0][0] if rest else lane, comparable)
+            comparable = self.block.domain == "neutral" and operation != "offsets"
+            alone = [self._alone(lane, result) for lane, result in lanes]
+            names, outputs = [lane.engine for lane, _ in lanes], [output for output, _ in alone]
+            for n, (_, result) in enumerate(lanes):
+                verdicts = alone[n][1]
+                if result.verdicts:
+                    continue  # unsupported as a whole
+                for i in range(self.block.documents):
+                    if i not in verdicts and (verdict := self._against(n, i, names, outputs, comparable)) is not None:
+                        verdicts[i] = verdict
+                result.rows = [[i, *v] for i, v in sorted(verdicts.items())]
+                for word, _ in verdicts.values():
+                    result.verdicts[word] = result.verdicts.get(word, 0) + 1
+                if len(verdicts) < self.block.documents:
+                    result.verdicts["match"] = self.block.documents - len(verdicts)
 
     def _alone(self, lane: Lane, result: Result) -> tuple[Output | None, dict[int, tuple[str, Any]]]:
         asker = self.pool.asker(lane.engine, lane.contract)
-        answer = asker.measure(result.operation, self.block)
+        try:
+            answer = asker.measure(result.operation, self.block)
+            output = answer.output or asker.kept()
+        except Unsupported as error:
+            result.verdicts, result.rows = {"unsupported": self.block.documents}, [[-1, "unsupported", str(error)]]
+            return None, {}
+        except HostFailure as error:
+            asker.discard()
+            return None, failures(self.block, dict.fromkeys(range(self.block.documents), failure(error)))
         result.digest, result.ids = answer.digest, answer.ids
         result.ns, result.cpu_ns, result.host_ns, result.hash_ns = (
             answer.ns,
@@ -261,56 +280,46 @@ class _Run:
             answer.host_ns,
             answer.hash_ns,
         )
-        output = answer.output or asker.kept()
         return output, failures(self.block, answer.failures)
 
     def _against(
-        self,
-        n: int,
-        lane: Lane,
-        result: Result,
-        outputs: list[tuple[Output | None, dict[int, tuple[str, Any]]]],
-        other: Lane,
-        comparable: bool,
-    ) -> None:
-        mine, verdicts = outputs[n]
+        self, n: int, i: int, names: list[str], outputs: list[Output | None], comparable: bool
+    ) -> tuple[str, Any] | None:
+        """The verdict of engine `n` on document `i`, None for a match. Who has no ids says nothing about the others."""
+        mine = outputs[n]
+        assert mine is not None  # what failed has its verdicts
+        gave = [k for k, output in enumerate(outputs) if output is not None and output.status[i] == IDS]
+        others = [k for k in gave if k != n]
+        if mine.status[i] != IDS:
+            # No byte policy refuses well-formed text.
+            return ("reject", "") if self.block.domain == "bytes" else self._versus(n, i, names, outputs, others)
+        if not comparable or not others:
+            return "unsupported", "this contract has no oracle, and there is nothing else to hold the engine to"
+        for k in others if n == gave[0] else gave[:1]:
+            theirs = outputs[k]
+            if theirs is not None and np.array_equal(theirs.of(i), mine.of(i)):
+                return None
+        return self._versus(n, i, names, outputs, others)
+
+    def _versus(
+        self, n: int, i: int, names: list[str], outputs: list[Output | None], others: list[int]
+    ) -> tuple[str, Any]:
+        mine, theirs = outputs[n], outputs[others[0]] if others else None
         assert mine is not None
-        others = [output for k, (output, _) in enumerate(outputs) if k != n and output is not None]
-        for i in range(self.block.documents):
-            if i in verdicts:
-                continue
-            if mine.status[i] != IDS:
-                verdicts[i] = ("reject", "")
-            elif not comparable:
-                verdicts[i] = (
-                    "unsupported",
-                    "this contract has no oracle, and there is nothing else to hold the engine to",
-                )
-            else:
-                # The first is right where anybody agrees; the others are held to the first.
-                judges = others if n == 0 else [o for o, _ in outputs[:1] if o is not None]
-                agreed = any(o.status[i] == IDS and np.array_equal(o.of(i), mine.of(i)) for o in judges)
-                if not agreed:
-                    theirs = judges[0].of(i).tolist()
-                    finding = explain(
-                        self.block.document(i),
-                        mine.of(i).tolist(),
-                        theirs,
-                        got_status=int(mine.status[i]),
-                        expected_status=int(judges[0].status[i]),
-                        pieces=self.subject.piece,
-                        is_token=self.subject.known.__contains__,
-                        trace_expected=lambda _: None,
-                        trace_got=None,
-                        got_name=lane.engine,
-                        expected_name=other.engine,
-                    )
-                    verdicts[i] = ("differ", finding.detail())
-        result.rows = [[i, *v] for i, v in sorted(verdicts.items())]
-        for verdict, _ in verdicts.values():
-            result.verdicts[verdict] = result.verdicts.get(verdict, 0) + 1
-        if len(verdicts) < self.block.documents:
-            result.verdicts["match"] = self.block.documents - len(verdicts)
+        finding = explain(
+            self.block.document(i),
+            mine.of(i).tolist(),
+            theirs.of(i).tolist() if theirs is not None else [],
+            got_status=int(mine.status[i]),
+            expected_status=IDS,
+            pieces=self.subject.piece,
+            is_token=self.subject.known.__contains__,
+            trace_expected=lambda _: None,
+            trace_got=None,
+            got_name=names[n],
+            expected_name=names[others[0]] if others else "any byte policy",
+        )
+        return "differ", finding.detail()
 
 
 def _variant(contract: Contract, other: Contract) -> str:
