@@ -45,6 +45,9 @@ STDERR_TAIL = 16 << 10
 CHUNK = 1 << 20
 WATCH_S = 0.1
 OPEN_FILES = 256
+# Resident besides what the kernel's limit counts: mapped code. Without it the watcher would now and then be before
+# the allocation that fails, and kill a process that had an answer to give.
+CODE_BYTES = 64 << 20
 START_S = 60.0
 OUT_OF_MEMORY = (
     b"memory allocation of",
@@ -461,7 +464,7 @@ class Host:
             resident = psutil.Process(self._process.pid).memory_info().rss
         except psutil.Error:
             return
-        if resident > self.memory_mb << 20:
+        if resident > (self.memory_mb << 20) + CODE_BYTES:
             self.kill()
             raise HostMemory(f"{resident >> 20} MiB resident, limit {self.memory_mb} MiB", stderr=self.stderr_tail)
 
