@@ -49,6 +49,7 @@ OPEN_FILES = 256
 # the allocation that fails, and kill a process that had an answer to give.
 CODE_BYTES = 64 << 20
 START_S = 60.0
+KINDS = {"encode": "ids", "encode_batch": "ids", "decode": "texts", "offsets": "spans"}
 OUT_OF_MEMORY = (
     b"memory allocation of",
     b"bad_alloc",
@@ -205,6 +206,7 @@ class Host:
         self.memory_mb = spec.memory_mb if memory_mb is None else memory_mb
         self.timeout_s = spec.timeout_s if timeout_s is None else timeout_s
         self._next_id = 0
+        self._measured = ("", 0)  # operation and number of documents of the last measurement
         self._tail = bytearray()
         self.home = tempfile.mkdtemp(prefix="tokassay-host-")
         prefix = network_prefix()
@@ -308,10 +310,15 @@ class Host:
         threads: int | None = None,
     ) -> Measured:
         """Time `op` over a block: a list of documents, or the body that frames.pack_documents made of one."""
+        body = _packed(documents)
+        size = frames.documents_in(body)
+        self._measured = op, size
         start = time.perf_counter_ns()
-        head, _ = self._request("measure", _packed(documents), op=op, repeat=repeat, threads=threads or self.threads)
+        head, _ = self._request("measure", body, op=op, repeat=repeat, threads=threads or self.threads)
         took = time.perf_counter_ns() - start
         try:
+            if len(head["digest"]) != repeat or not all(isinstance(digest, str) for digest in head["digest"]):
+                raise ValueError("a digest for each repetition")
             return Measured(
                 op=op,
                 ns=head["ns"],
@@ -320,7 +327,7 @@ class Host:
                 hash_ns=head["hash_ns"],
                 ids=head["ids"],
                 rejects=head["rejects"],
-                errors=_errors(head),
+                errors=_errors(head, size),
                 error_count=head["error_count"],
                 digest=head["digest"],
                 ids_digest=head["ids_digest"],
@@ -333,15 +340,19 @@ class Host:
 
     def kept(self) -> frames.Output:
         """The output of the last timed call itself."""
-        return self._output("kept").output
+        op, size = self._measured
+        return self._output("kept", op, size).output
 
     def encode(self, documents: Sequence[bytes] | bytes, op: str = "encode", *, threads: int | None = None) -> Answer:
         """Ask `op` afresh, untimed."""
-        return self._output("encode", _packed(documents), op=op, threads=threads or self.threads)
+        body = _packed(documents)
+        return self._output(
+            "encode", op, frames.documents_in(body), body, {"op": op, "threads": threads or self.threads}
+        )
 
     def decode(self, ids: frames.Ids) -> Answer:
         """Texts of `ids`; a document whose status is not 0 keeps it."""
-        return self._output("decode", frames.pack_ids(ids))
+        return self._output("decode", "decode", len(ids.status), frames.pack_ids(ids))
 
     def trace(self, document: bytes) -> list[dict[str, Any]]:
         """The decisions the engine took on one document; raises Unsupported where it cannot tell."""
@@ -352,10 +363,16 @@ class Host:
             raise self._garbage(f"trace is not the JSON it should be: {error}") from error
         return decisions
 
-    def _output(self, verb: str, body: bytes = b"", **head: Any) -> Answer:
-        reply, data = self._request(verb, body, **head)
+    def _output(
+        self, verb: str, op: str, size: int, body: bytes = b"", head: Mapping[str, Any] | None = None
+    ) -> Answer:
+        """The columns that answer `verb`: those of `op` over `size` documents, or garbage."""
+        reply, data = self._request(verb, body, **(head or {}))
         try:
-            return Answer(frames.unpack(reply.get("kind", ""), data), _errors(reply), reply.get("error_count", 0))
+            output = frames.unpack(reply.get("kind", ""), data)
+            if reply["kind"] != KINDS.get(op) or len(output.status) != size:
+                raise frames.FrameError(f"{reply['kind']} of {len(output.status)} documents, asked for {op} of {size}")
+            return Answer(output, _errors(reply, size), reply.get("error_count", 0))
         except (frames.FrameError, TypeError, ValueError) as error:
             raise self._garbage(str(error)) from error
 
@@ -368,7 +385,10 @@ class Host:
         if not self.alive:
             raise self._dead()
         self._next_id += 1
-        start = frames.frame({"id": self._next_id, "verb": verb, **head}, len(body))
+        try:
+            start = frames.frame({"id": self._next_id, "verb": verb, **head}, len(body))
+        except frames.FrameError as error:
+            raise Unsupported(f"more than the protocol carries at once: {error}") from None
         reply, data = self._exchange(
             [memoryview(start), memoryview(body)], self.timeout_s if timeout_s is None else timeout_s
         )
@@ -396,6 +416,7 @@ class Host:
         data = bytearray()
         head: dict[str, Any] | None = None
         needed = 0
+        ended = False
         with selectors.DefaultSelector() as selector:
             selector.register(self._in, selectors.EVENT_WRITE)
             selector.register(self._out, selectors.EVENT_READ)
@@ -408,7 +429,12 @@ class Host:
                 if now >= watch:
                     watch = now + WATCH_S
                     self._check_memory()
-                for key, _ in selector.select(min(deadline, watch) - now):
+                    # A child of the engine's may hold the pipe open: the end of the pipe is then not to be waited for.
+                    ended = self._process.poll() is not None
+                ready = selector.select(min(deadline, watch) - now)
+                if ended and not any(key.fd == self._out for key, _ in ready):
+                    raise self._dead()
+                for key, _ in ready:
                     if key.fd == self._in:
                         if not self._write(pending):
                             selector.unregister(self._in)
@@ -498,8 +524,11 @@ def _packed(documents: Sequence[bytes] | bytes) -> bytes:
     return documents if isinstance(documents, bytes) else frames.pack_documents(documents)
 
 
-def _errors(head: Mapping[str, Any]) -> list[tuple[int, str, str]]:
-    return [(int(index), str(kind), str(message)) for index, kind, message in head.get("errors", ())]
+def _errors(head: Mapping[str, Any], size: int) -> list[tuple[int, str, str]]:
+    errors = [(int(index), str(kind), str(message)) for index, kind, message in head.get("errors", ())]
+    if any(not 0 <= index < size for index, _, _ in errors):
+        raise ValueError(f"an error's document among {size}")
+    return errors
 
 
 def _widen(*descriptors: int) -> None:

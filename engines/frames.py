@@ -110,6 +110,11 @@ def pack_documents(documents: Sequence[bytes]) -> bytes:
     return pack_buffer(b"".join(documents), offsets)
 
 
+def documents_in(body: Buffer) -> int:
+    """How many documents a body of pack_documents holds."""
+    return int(struct.unpack_from("<Q", body)[0])
+
+
 def pack_buffer(buffer: Buffer, offsets: NDArray[Any]) -> bytes:
     """The same from one buffer and its n + 1 offsets, from 0 to its length."""
     return b"".join((struct.pack("<Q", len(offsets) - 1), np.asarray(offsets, dtype="<u8").tobytes(), buffer))

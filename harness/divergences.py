@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tokassay.harness.blocks import Names
-from tokassay.harness.explain import WINDOW
+from tokassay.harness.explain import WINDOW, process_finding
 from tokassay.harness.store import Result, Store
 
 SHOWN = frozenset({"differ", "declared", "flaky", "crash", "error", "timeout", "oom"})
@@ -67,8 +67,10 @@ class Divergences:
     ) -> None:
         """One block's result. `own` and `asked` are the oracle's names under the engine's and the audit's variants."""
         for i, verdict, detail in result.rows:
-            if verdict not in SHOWN or i < 0:
+            if verdict not in SHOWN:
                 continue
+            if i < 0:  # the block as a whole: the engine did not start or load
+                detail = process_finding(verdict, detail, b"").detail()
             signature = detail["signature"] if detail else "not examined one by one"
             if verdict == "declared":
                 # One line a variant: both oracles were asked, so every one of these is explained by their rules, and
@@ -80,10 +82,11 @@ class Divergences:
                 against = asked if verdict == "declared" else own
                 found = self._found[key] = Divergence(verdict, contract, engine, against, signature)
             if not found.command or _shows_better(detail, found.detail):
-                found.corpus, found.domain, found.first = corpus, domain, name_of[indices[i]]
+                found.corpus, found.domain = corpus, domain
+                found.first = name_of[indices[i]] if i >= 0 else "every document"
                 found.detail = detail or {}
                 found.command = self._command(found, own, specials)
-            found.documents += 1
+            found.documents += 1 if i >= 0 else result.verdicts[verdict]
             found.operations.setdefault(result.operation)
 
     def _command(self, found: Divergence, own: str, specials: str) -> str:

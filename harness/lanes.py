@@ -14,10 +14,10 @@ import numpy as np
 from tokassay.engines.client import Host, HostFailure, Unsupported
 from tokassay.engines.roster import EngineSpec, load_roster
 from tokassay.harness import environment
-from tokassay.harness.ask import Asker
+from tokassay.harness.ask import Asker, failure
 from tokassay.harness.contract import Contract
 from tokassay.harness.domains import DOMAINS
-from tokassay.harness.errors import INFRASTRUCTURE, InputError
+from tokassay.harness.errors import InputError
 from tokassay.harness.expect import governing
 from tokassay.harness.hosts import installed, nearest, open_host
 from tokassay.harness.load import Loaded, load_vocabulary
@@ -111,7 +111,7 @@ class Lanes:
         for held in (asked, contract, *entry_points):
             for one in (held, *(governing(held, asked, domain) for domain in DOMAINS)):
                 self._loaded[ORACLE, one.digest] = vocabulary.loaded
-        unsupported, hello = self._try(spec, contract)
+        unsupported, failed, hello = self._try(spec, contract)
         return Lane(
             engine=spec.name,
             contract=contract,
@@ -123,30 +123,31 @@ class Lanes:
             traces=bool(hello.get("trace")),
             modifiers={"threads": self.threads},
             unsupported=unsupported,
+            failed=failed,
             byte_policies=spec.byte_policies,
         )
 
-    def _try(self, spec: EngineSpec, contract: Contract) -> tuple[str, dict[str, Any]]:
-        """Open the engine once: why it cannot take part ("" where it can), and what it says of itself."""
+    def _try(self, spec: EngineSpec, contract: Contract) -> tuple[str, tuple[str, str] | None, dict[str, Any]]:
+        """Open the engine once: why it cannot take part ("" where it can), how it failed, what it says of itself."""
         if contract.algorithm not in spec.algorithms:
-            return f"serves {', '.join(spec.algorithms)}, not {contract.algorithm}", {}
+            return f"serves {', '.join(spec.algorithms)}, not {contract.algorithm}", None, {}
         if contract.specials not in spec.specials:
-            return f"cannot have special tokens {contract.specials}", {}
+            return f"cannot have special tokens {contract.specials}", None, {}
         try:
             host = self._open(spec.name, contract)
+            try:
+                hello = host.hello()
+            except BaseException:
+                host.close()
+                raise
         except Unsupported as error:
-            return str(error), {}
+            return str(error), None, {}
         except HostFailure as error:
-            raise InputError(
-                f"{spec.name} does not start or load: {error}",
-                where="--engine",
-                remedy=f"run: tokassay engines check {spec.name}",
-                exit_code=INFRASTRUCTURE,
-            ) from error
-        hello = host.hello()
+            verdict, why = failure(error)
+            return "", (verdict, f"it does not start or load: {why}; see: tokassay engines check {spec.name}"), {}
         with self._lock:
             self._spare.setdefault((spec.name, contract.digest), []).append(host)
-        return "", hello
+        return "", None, hello
 
     def _open(self, engine: str, contract: Contract) -> Host:
         return open_host(

@@ -25,7 +25,8 @@ UNMODELLED = "Unsupported: "  # how a host reports that exception of one documen
 
 @dataclass(frozen=True)
 class Lane:
-    """One engine under one contract in its own variants. `unsupported` says why it takes no part, "" where it does."""
+    """One engine under one contract in its own variants. `unsupported` says why it takes no part, "" where it does;
+    `failed` is the verdict and the reason where it does not start or load."""
 
     engine: str
     contract: Contract
@@ -37,6 +38,7 @@ class Lane:
     traces: bool
     modifiers: Mapping[str, Any]
     unsupported: str = ""
+    failed: tuple[str, str] | None = None
     byte_policies: Mapping[str, str] = field(default_factory=dict)
 
     def held_to(self, operation: str) -> Contract:
@@ -132,9 +134,9 @@ def run_block(task: Task, pool: Pool) -> tuple[list[Result], list[OracleRow]]:
     opaque: list[tuple[Lane, Result]] = []
     for lane, result in task.work:
         reason = lane.reason_against(result.operation)
-        if reason:
-            n = task.block.documents
-            result.verdicts, result.rows = {"unsupported": n}, [[-1, "unsupported", reason]]
+        whole = ("unsupported", reason) if reason else lane.failed
+        if whole is not None:
+            result.verdicts, result.rows = {whole[0]: task.block.documents}, [[-1, *whole]]
         elif task.subject.modelled:
             run.judge(lane, result)
         else:

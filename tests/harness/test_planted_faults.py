@@ -66,6 +66,7 @@ def test_right_when_asked_wrong_when_timed_is_told(run_audit: Callable) -> None:
     ("engine", "verdict", "words"),
     [
         ("crashes", "crash", "SIGSEGV"),
+        ("leaves-child", "crash", "SIGSEGV"),
         ("exits", "crash", "status 7"),
         ("hangs", "timeout", ""),
         ("grows", "oom", ""),
@@ -75,6 +76,7 @@ def test_right_when_asked_wrong_when_timed_is_told(run_audit: Callable) -> None:
         ("leaves", "error", "SystemExit"),
         ("stops", "error", "StopIteration"),
         ("garbage", "error", ""),
+        ("forges", "error", "garbage on the pipe"),
     ],
 )
 def test_falls(run_audit: Callable, engine: str, verdict: str, words: str) -> None:
@@ -87,6 +89,20 @@ def test_falls(run_audit: Callable, engine: str, verdict: str, words: str) -> No
     assert bytes.fromhex(found["input"]) == TRIGGERED[1]
     assert found["first"].endswith("00001")
     assert words in found["explanation"]
+
+
+@pytest.mark.parametrize("engine", ["dies-loading", "dies-greeting"])
+def test_an_engine_that_does_not_start_stops_nobody_else(run_audit: Callable, engine: str) -> None:
+    """A row for every document, with the reason; and never reused."""
+    for _ in range(2):
+        run = run_audit(engine, "tiktoken", documents=TRIGGERED, operations=("encode", "decode"))
+        assert run.verdicts(engine) == run.verdicts(engine, "decode") == {"crash": 4}
+        assert run.verdicts("tiktoken") == {"match": 4}
+        assert run.outcome.exit_code == 1
+        (found,) = run.divergences(engine)
+        assert found["documents"] == 8
+        assert found["first"] == "every document"
+        assert "does not start or load: SIGABRT" in found["explanation"]
 
 
 def test_printing_to_standard_output_is_harmless(run_audit: Callable) -> None:

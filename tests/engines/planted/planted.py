@@ -6,6 +6,7 @@ Faults that need a trigger fire on documents that contain b"TRIGGER". The roster
 from __future__ import annotations
 
 import base64
+import json
 import mmap
 import os
 import re
@@ -53,6 +54,8 @@ class Adapter:
     rejects = ()
 
     def version(self) -> str:
+        if getattr(self, "fault", None) == self.dies_greeting:
+            os.abort()
         return "1.0"
 
     def load(self, contract: dict[str, Any], files: dict[str, str], threads: int, options: dict[str, Any]) -> None:
@@ -61,6 +64,8 @@ class Adapter:
         pattern = contract["pretokenizer"][0]
         self.inner = tiktoken.Encoding("planted", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
         self.fault = getattr(self, options["fault"])
+        if self.fault == self.dies_loading:
+            os.abort()
         self.calls = 0
         self.seen: set[bytes] = set()
         self.hoard: list[Any] = []
@@ -185,6 +190,37 @@ class Adapter:
         """Aborts on a byte 0xFF, as a text-only engine given bytes may."""
         if b"\xff" in item:
             os.abort()
+        return self.right(item)
+
+    def dies_loading(self, item: bytes) -> list[int]:
+        """Aborts while it loads."""
+        return self.right(item)
+
+    def dies_greeting(self, item: bytes) -> list[int]:
+        """Aborts when it is asked for its version, after it has loaded."""
+        return self.right(item)
+
+    def leaves_child(self, item: bytes) -> list[int]:
+        """SIGSEGV on the trigger, while a child of its own holds the pipe open."""
+        if TRIGGER in item:
+            if os.fork() == 0:
+                time.sleep(60)
+                os._exit(0)
+            os.kill(os.getpid(), signal.SIGSEGV)
+        return self.right(item)
+
+    def forges(self, item: bytes) -> list[int]:
+        """On the trigger writes a reply of its own, well framed and of the right number, that says nothing."""
+        if TRIGGER in item:
+            frame = sys._getframe()
+            while frame.f_code.co_name != "serve":
+                frame = frame.f_back  # type: ignore[assignment]
+            head = {name: [] for name in ("ns", "cpu_ns", "errors", "digest", "irregular")}
+            head |= dict.fromkeys(("prepare_ns", "hash_ns", "ids", "rejects", "error_count", "ids_digest", "len"), 0)
+            head |= {"v": 1, "id": frame.f_locals["head"]["id"], "ok": True, "form": "list"}
+            text = json.dumps(head).encode()
+            os.write(frame.f_locals["replies"].fileno(), b"TKA1" + len(text).to_bytes(4, "little") + text)
+            time.sleep(1)
         return self.right(item)
 
     def exits(self, item: bytes) -> list[int]:
