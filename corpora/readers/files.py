@@ -12,18 +12,25 @@ from tokassay.corpora.document import CorpusError, Document
 from tokassay.corpora.readers.streams import whole
 
 
-def files_under(folder: Path) -> list[tuple[str, Path]]:
+def files_under(folder: Path, problems: Problems) -> list[tuple[str, Path]]:
     """Every regular file below a folder as (relative path with `/`, path), sorted by the bytes of the
     relative path.
 
-    Links to folders are not followed (they can form loops); hidden files are files.
+    Links to folders are not followed (they can form loops); hidden files are files. What is no file (a pipe, a
+    dangling link) and a folder that cannot be read are counted and named in `problems`.
     """
     found = []
-    for parent, _, names in os.walk(folder):
+
+    def unreadable(error: OSError) -> None:
+        problems.add(error.strerror or str(error), str(error.filename))
+
+    for parent, _, names in os.walk(folder, onerror=unreadable):
         for name in names:
             path = Path(parent, name)
             if path.is_file():
                 found.append((path.relative_to(folder).as_posix(), path))
+            else:
+                problems.add("not a file", str(path))
     return sorted(found, key=lambda item: os.fsencode(item[0]))
 
 
@@ -40,7 +47,7 @@ def read_folder(folder: Path, problems: Problems, shown: str) -> Iterator[Column
 
 
 def _documents(folder: Path, problems: Problems, shown: str) -> Iterator[Document]:
-    for relative, path in files_under(folder):
+    for relative, path in files_under(folder, problems):
         try:
             data = whole(path)
         except CorpusError as error:

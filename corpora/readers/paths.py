@@ -45,6 +45,10 @@ def open_path(spec: str) -> Corpus:
     path, kind, field = split_spec(spec)
     if not path.exists():
         raise CorpusError("no such file or folder", where=str(path), remedy="check the path")
+    if not path.is_dir() and not path.is_file():
+        raise CorpusError(
+            "neither a file nor a folder", where=str(path), remedy="a corpus is read more than once: save it to a file"
+        )
     if field and kind not in WITH_FIELD:
         raise CorpusError(f"@{kind} takes no field", where=spec, remedy=f"write {path}@{kind}")
     if path.is_dir():
@@ -63,6 +67,6 @@ def _reader(kind: str, field: str) -> Reader:
 def _every(folder: Path, kind: str, field: str, problems: Problems) -> Iterator[Columns]:
     reader = _reader(kind, field)
     wanted = {suffix for suffix, of in SUFFIXES.items() if of == kind}
-    for relative, path in files_under(folder):
+    for relative, path in files_under(folder, problems):
         if not wanted or inner_suffix(path) in wanted:
             yield from reader(path, problems, relative)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from pathlib import Path
 
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -162,6 +163,20 @@ def test_a_damaged_file_in_a_folder_is_counted_and_named(tmp_path: Path) -> None
     corpus = open_corpus(str(tmp_path))
     assert [d.data for d in corpus.documents()] == [b"fine"]
     assert list(corpus.problems.first.values()) == [[str(tmp_path / "a.gz")]]
+
+
+def test_what_is_no_file_is_counted_and_never_waited_for(tmp_path: Path) -> None:
+    """A pipe would hang the reader, and a dangling link is a document that somebody meant to have."""
+    (tmp_path / "a").write_bytes(b"fine")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
+    for spec in (str(tmp_path), f"{tmp_path}@lines"):
+        corpus = open_corpus(spec)
+        assert [d.data for d in corpus.documents()] == [b"fine"]
+        assert corpus.problems.counts == {"not a file": 2}
+    for spec in (f"{tmp_path}/pipe", f"{tmp_path}/pipe@files", "/dev/null"):
+        with pytest.raises(CorpusError, match="neither a file nor a folder"):
+            open_corpus(spec)
 
 
 def test_whole_files_and_kinds_by_suffix(tmp_path: Path) -> None:
