@@ -19,6 +19,15 @@ from tokassay.harness.contract import Contract
 WHATS = ("ids", "texts", "spans-bytes", "spans-chars")
 # Policies under which the ids' bytes, one after the other, are the document's own bytes.
 LOSSLESS = frozenset({"byte-alphabet", "tiktoken-bytes", "raw", "reject"})
+# Flags of added tokens that take white space in: the id's own bytes are then fewer than it stands for.
+TAKES_SPACE = frozenset({"lstrip", "rstrip"})
+
+
+def own_bytes(contract: Contract) -> bool:
+    """Whether the ids' bytes, one after the other, are the document: then texts and spans need no oracle."""
+    takes = contract.specials == "on" and any(TAKES_SPACE.intersection(flags) for *_, flags in contract.added_tokens)
+    lossless = contract.byte_policy in LOSSLESS
+    return lossless and contract.normalizer == "none" and not contract.add_prefix_space and not takes
 
 
 @dataclass(frozen=True)
@@ -116,11 +125,7 @@ class Expected:
         return np.frombuffer(raw, dtype=np.uint8).reshape(-1, 32)
 
     def _texts(self) -> Output:
-        if (
-            self.contract.byte_policy not in LOSSLESS
-            or self.contract.normalizer != "none"
-            or self.contract.add_prefix_space
-        ):
+        if not own_bytes(self.contract):
             return self.ask(self.contract, "decode")[0]
         status = self.output("ids").status
         if not status.any():
@@ -130,6 +135,15 @@ class Expected:
         return Output(status, counts, np.frombuffer(text, dtype=np.uint8), "texts")
 
     def _spans(self, chars: bool) -> Output:
+        made = self._summed() if own_bytes(self.contract) else self.ask(self.contract, "offsets")[0]
+        if not chars:
+            return made
+        owner = np.repeat(np.arange(self.block.documents), made.counts.astype(np.int64))
+        starts, stops = made.values.astype(np.int64).reshape(-1, 2).T
+        return _spans_output(made, *self._covering(owner, starts, stops))
+
+    def _summed(self) -> Output:
+        """Byte spans where the ids' bytes are the document: each begins where the one before it ends."""
         ids = self.output("ids")
         widths = self.token_lengths[ids.values.astype(np.int64)].astype(np.int64)
         ends = np.cumsum(widths)
@@ -137,18 +151,18 @@ class Expected:
         firsts = ids.ends - ids.counts.astype(np.int64)
         before = np.concatenate(([0], ends))[firsts]
         base = np.repeat(before, ids.counts.astype(np.int64))
-        starts, stops = ends - widths - base, ends - base
-        if chars:
-            owner = np.repeat(np.arange(self.block.documents), ids.counts.astype(np.int64))
-            starts, stops = self._covering(owner, starts, stops)
-        return Output(ids.status, ids.counts, np.stack((starts, stops), 1).reshape(-1).astype(np.uint32), "spans")
+        return _spans_output(ids, ends - widths - base, ends - base)
 
     def _covering(
         self, owner: npt.NDArray[np.int64], starts: npt.NDArray[np.int64], stops: npt.NDArray[np.int64]
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Byte spans as character spans: from the first to past the last character that has a byte in the span."""
         raw = np.frombuffer(self.block.buffer, dtype=np.uint8)
-        leads = np.cumsum((raw & 0xC0) != 0x80)  # characters begun up to and with this byte
+        # Characters begun before each byte, and before the end.
+        begun = np.concatenate(([0], np.cumsum((raw & 0xC0) != 0x80)))
         place = self.block.offsets.astype(np.int64)[owner]
-        before = np.concatenate(([0], leads))[place]
-        return leads[place + starts] - 1 - before, leads[place + stops - 1] - before
+        return begun[place + starts + 1] - 1 - begun[place], begun[place + stops] - begun[place]
+
+
+def _spans_output(like: Output, starts: npt.NDArray[np.int64], stops: npt.NDArray[np.int64]) -> Output:
+    return Output(like.status, like.counts, np.stack((starts, stops), 1).reshape(-1).astype(np.uint32), "spans")

@@ -7,6 +7,8 @@ import re
 from typing import Any
 
 from tokassay.harness import known
+from tokassay.oracles.errors import Unsupported
+from tokassay.oracles.pattern import read
 
 # The regular expression that ByteLevel applies itself (`use_regex`): GPT-2's, as published.
 GPT2_PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
@@ -72,6 +74,9 @@ def _split(row: dict[str, Any]) -> tuple[str, str]:
     if not isinstance(given, dict) or not any(isinstance(given.get(key), str) for key in ("Regex", "String")):
         return "", "Split without a pattern"
     pattern = given["Regex"] if isinstance(given.get("Regex"), str) else re.escape(given["String"])
+    reason = _unread(pattern)
+    if reason:
+        return "", reason
     # Isolated keeps matches and gaps, inverted or not. Removed and inverted keeps the matches alone, which is the
     # same for a pattern that leaves no gap, as the published ones do: each has an alternative for any character.
     behavior = row.get("behavior")
@@ -79,6 +84,19 @@ def _split(row: dict[str, Any]) -> tuple[str, str]:
     if behavior == "Isolated" or (behavior == "Removed" and row.get("invert") and gapless):
         return pattern, ""
     return "", f"Split with behavior {behavior}{' and invert' if row.get('invert') else ''} is not modelled"
+
+
+def _unread(pattern: str) -> str:
+    """Why the oracle does not read a pattern, or ""."""
+    import regex
+
+    try:
+        regex.compile(read(pattern).source, regex.VERSION0)
+    except Unsupported as error:
+        return str(error)
+    except (regex.error, IndexError) as error:
+        return f"pattern {pattern!r}: {error}"
+    return ""
 
 
 def post_processor(stage: Any) -> str:

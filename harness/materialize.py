@@ -43,7 +43,7 @@ def materialize(loaded: Loaded, contract: Contract, cache_dir: Path) -> dict[str
     the digest that lies beside each. `contract` is `loaded.contract` under any variants and specials policy. The
     files depend on the core alone.
     """
-    paths = {"source": str(loaded.source_path)}
+    paths = {"source": str(loaded.source_path.absolute())}  # a host has a working directory of its own
     if contract.algorithm == "opaque":
         return paths
     folder = cache_dir / f"{contract.core_digest}-{form()}"

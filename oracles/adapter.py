@@ -61,11 +61,14 @@ class Adapter:
         return self._loaded().decode(ids)
 
     def offsets(self, item: bytes) -> list[tuple[int, int]]:
-        """Byte spans of the ids."""
+        """Byte spans of the ids. No rule says where an id stands that has no byte of the document."""
         try:
-            return self._loaded().spans(item)
+            spans = self._loaded().spans(item)
         except errors.Unsupported as error:
             raise Unsupported(str(error)) from None
+        if any(start == end for start, end in spans):
+            raise Unsupported("the span of a space put before the text is not modelled")
+        return spans
 
     def trace(self, document: bytes) -> list[Decision]:
         """Decisions of every stage."""

@@ -93,6 +93,9 @@ def test_pretokenizers_that_are_modelled(tmp_path: Path, stage: Any, patterns: t
         ({"pre_tokenizer": sequence(split() | {"pattern": None}, LEVEL)}, "Split without a pattern"),
         ({"pre_tokenizer": sequence({"type": "Punctuation"}, LEVEL)}, "Punctuation is not modelled"),
         ({"pre_tokenizer": sequence(split(), LEVEL | {"add_prefix_space": True})}, "add_prefix_space"),
+        ({"pre_tokenizer": sequence(split(r"\w+|\W"), LEVEL)}, r"pretokenizers[0]: pattern construct \w at 0"),
+        ({"pre_tokenizer": sequence(split("(("), LEVEL)}, "pretokenizers[0]: pattern '((': missing )"),
+        ({"pre_tokenizer": sequence(split("[a-"), LEVEL)}, "pretokenizers[0]: pattern '[a-'"),
         ({"normalizer": {"type": "NFKC"}}, "normalizer: NFKC"),
         (
             {"normalizer": {"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "Lowercase"}]}},
