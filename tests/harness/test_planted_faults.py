@@ -105,6 +105,12 @@ def test_an_engine_that_does_not_start_stops_nobody_else(run_audit: Callable, en
         assert "does not start or load: SIGABRT" in found["explanation"]
 
 
+def test_slow_is_not_flaky(run_audit: Callable) -> None:
+    """A block that takes longer than the limit is asked document by document: each is in time, and right."""
+    run = run_audit("is-slow", documents=[b"document %d" % i for i in range(90)])
+    assert run.verdicts("is-slow") == {"match": 90}
+
+
 def test_printing_to_standard_output_is_harmless(run_audit: Callable) -> None:
     run = run_audit("prints", documents=TEXT)
     assert run.outcome.exit_code == 0

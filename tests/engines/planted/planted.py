@@ -235,6 +235,11 @@ class Adapter:
             time.sleep(1)
         return self.right(item)
 
+    def is_slow(self, item: bytes) -> list[int]:
+        """Right, and 20 ms late."""
+        time.sleep(0.02)
+        return self.right(item)
+
     def grows(self, item: bytes) -> list[int]:
         """Takes private memory without end on the trigger: an allocation fails at the limit."""
         while TRIGGER in item:
