@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from tokassay.engines.client import Host, HostFailure, Unsupported
+from tokassay.engines.environments import lock_path
 from tokassay.engines.roster import EngineSpec, load_roster
 from tokassay.harness import environment
 from tokassay.harness.ask import Asker, failure
@@ -145,6 +146,11 @@ class Lanes:
         except HostFailure as error:
             verdict, why = failure(error)
             return "", (verdict, f"it does not start or load: {why}; see: tokassay engines check {spec.name}"), {}
+        lacking = [op for op in spec.operations if op not in hello.get("operations", ())]
+        if lacking:
+            # A capability that is declared and then passed over in silence is how a fault hides for a year.
+            host.close()
+            return "", ("error", f"the roster declares {', '.join(lacking)} and the adapter has none"), hello
         with self._lock:
             self._spare.setdefault((spec.name, contract.digest), []).append(host)
         return "", None, hello
@@ -161,7 +167,8 @@ class Lanes:
             "version": str(hello.get("version", "not loaded")),
             "requirement": spec.requirement,
             "lock": hashlib.sha256(
-                f"{spec.build_digest()} {environment.installation(spec.requirement)}".encode()
+                f"{spec.build_digest(lock_path(spec) if spec.environment == 'own' else None)}"
+                f" {environment.installation(spec.requirement)}".encode()
             ).hexdigest(),
             "adapter": str(hello.get("adapter_sha256", "")),
             "host": str(hello.get("host_sha256", "")),

@@ -129,7 +129,7 @@ def test_killed_and_run_again(tmp_path: Path) -> None:
         "--engine",
         "tiktoken",
         "--corpus",
-        "fuzz:20000",
+        "fuzz:12000",
         "--operation",
         "encode",
         "--jobs",
@@ -227,6 +227,30 @@ def test_wrong_use_is_one_clear_line(tmp_path: Path, words: list[str], message: 
     lines = [line for line in result.stderr.splitlines() if line.startswith("tokassay: ")]
     assert len(lines) == 1 and message in lines[0]
     assert "Traceback" not in result.stderr
+
+
+def test_a_declared_capability_that_is_not_there_is_a_failure(run_audit: Callable, tmp_path: Path) -> None:
+    """A roster that promises offsets for an adapter without them: an error of every document, and exit 1."""
+    planted = (Path(__file__).parents[1] / "engines" / "planted" / "planted.py").resolve()
+    (tmp_path / "promises.toml").write_text(
+        f"""[promises]
+requirement = "planted"
+environment = "project"
+adapter = "{planted}"
+algorithms = ["bpe-ranks"]
+byte_policy = "tiktoken-bytes"
+unicode = "16.0"
+specials = ["off"]
+operations = ["encode", "offsets"]
+licence = "MIT"
+home = "here"
+options = {{ fault = "honest" }}
+"""
+    )
+    run = run_audit("promises", documents=[b"a"], operations=("encode",), roster=(tmp_path / "promises.toml",))
+    assert run.verdicts("promises") == {"error": 1}
+    assert run.outcome.exit_code == 1
+    assert "offsets" in run.divergences("promises")[0]["explanation"]
 
 
 def test_an_unknown_engine_stops_before_the_store_has_a_run(run_audit: Callable) -> None:
