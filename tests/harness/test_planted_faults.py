@@ -153,10 +153,10 @@ def test_a_second_try_does_not_undo_a_failure(run_audit: Callable) -> None:
 
 
 def test_long_pieces_pass_the_sample_and_fail_the_gate(run_audit: Callable) -> None:
-    """A corpus of real text is not enough: the gate's lengths find what it cannot show."""
+    """A corpus of real text is not enough: the gate's lengths (here the first of them) find what it cannot show."""
     real = run_audit("long-pieces", corpora=("sample",))
     assert real.outcome.exit_code == 0
     assert set(real.verdicts("long-pieces")) <= {"match", "declared"}
-    gate = run_audit("long-pieces", corpora=("lengths:small",), store="gate.sqlite")
+    gate = run_audit("long-pieces", corpora=("lengths:512",), store="gate.sqlite")
     assert gate.outcome.exit_code == 1
     assert gate.verdicts("long-pieces")["differ"] > 0
