@@ -49,7 +49,7 @@ def audited(tmp_path: Path, run_audit: Callable[..., Any]) -> Callable[..., Any]
         "".join(
             f'[{fault}]\nrequirement = "word"\nenvironment = "project"\nadapter = "word.py"\nalgorithms = ["opaque"]\n'
             'byte_policy = "replace"\nunicode = "16.0"\nspecials = ["off"]\nlicence = "MIT"\nhome = "here"\n'
-            f'operations = ["encode", "encode_batch", "decode"]\noptions = {{ fault = "{fault}" }}\n'
+            f'operations = ["encode", "encode_batch"]\noptions = {{ fault = "{fault}" }}\n'
             for fault in ("none", "rejects", "dies", "drops")
         ),
         encoding="utf-8",
@@ -104,7 +104,7 @@ def test_a_difference_is_both_sides(audited: Callable[..., Any]) -> None:
     assert run.verdicts("tokenizers") == {"differ": 3, "reject": 1}
 
 
-def test_an_operation_only_declared_is_unsupported(audited: Callable[..., Any]) -> None:
+def test_an_operation_nobody_declares_is_unsupported(audited: Callable[..., Any]) -> None:
     run = audited("none", "tokenizers", operations=("decode",))
     assert run.verdicts("none", "decode") == {"unsupported": 4}
     assert run.verdicts("tokenizers", "decode")["differ"] == 0
