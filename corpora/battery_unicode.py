@@ -81,6 +81,16 @@ def moved() -> Iterator[Document]:
             yield _text(f"{u}{u}!", f"{c}{c}!", reason)
 
 
+def moved_contraction() -> Iterator[Document]:
+    """The same before a contraction: where the code point is a letter or a number, the published patterns cut before
+    the apostrophe, where it is neither they cut after it. So the ids show which version it was.
+    """
+    for cps, before, after, version in MOVED:
+        for cp in cps:
+            reason = f"{before} before Unicode {version}, {after} from it on: a contraction shows which"
+            yield _text(f"U+{cp:04X} 's", f"{chr(cp)}'s", reason)
+
+
 def lengths_of_utf8() -> Iterator[Document]:
     """First and last code points of each encoded length, and of each plane."""
     for cp in (
@@ -234,4 +244,5 @@ def joined_scripts() -> Iterator[Document]:
 FAMILIES: tuple[tuple[str, Callable[[], Iterable[Document]]], ...] = (
     ("category", categories), ("moved", moved), ("border", lengths_of_utf8), ("mark", marks),
     ("emoji", emoji), ("script", scripts), ("direction", direction), ("joined", joined_scripts),
+    ("moved-contraction", moved_contraction),
 )  # fmt: skip

@@ -36,7 +36,10 @@ def shown_commands() -> Iterator[tuple[str, list[str]]]:
             for line in block.replace("\\\n", " ").splitlines():
                 text = line.strip().removeprefix("$ ")
                 for part in re.split(r"\s(?:\||&&|;)\s", text):
-                    words = shlex.split(part, comments=True)
+                    try:
+                        words = shlex.split(part, comments=True)
+                    except ValueError:  # output, such as a pattern with an apostrophe
+                        words = []
                     if words:
                         yield path.relative_to(ROOT).as_posix(), words
 

@@ -6,10 +6,12 @@ import gzip
 import json
 import unicodedata
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tokassay.corpora.battery import battery
 from tokassay.oracles import adapter, vocabfiles
 from tokassay.oracles.bytepolicy import ALPHABET
 from tokassay.oracles.errors import OracleError, Reject, Unsupported
@@ -194,3 +196,14 @@ def test_adapter_speaks_the_hosts_unsupported(
         adapter.Adapter().load(make_contract("gpt2", algorithm="bpe-pairs"), only_ranks, 1, {})
     with pytest.raises(OracleError, match="nothing is loaded"):
         adapter.Adapter().encode(b"")
+
+
+def test_the_battery_tells_unicode_versions_apart(make_oracle: Callable[..., Oracle]) -> None:
+    """Each pair of versions that differ in a letter or a number does so in ids, under each embedded vocabulary."""
+    documents = [each.data for each in battery() if each.name.startswith("moved")]
+    for vocabulary in ("gpt2", "cl100k_base", "o200k_base"):
+        ids = [
+            [make_oracle(vocabulary, unicode=version).encode(each) for each in documents]
+            for version in ("15.0", "15.1", "16.0", "17.0")
+        ]
+        assert all(before != after for before, after in pairwise(ids))
