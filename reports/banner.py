@@ -36,6 +36,13 @@ def totals(coverage: pd.DataFrame) -> dict[str, int]:
     return {verdict: int(coverage[verdict].sum()) for verdict in VERDICTS}
 
 
+def _only(coverage: pd.DataFrame, engine: str) -> str:
+    """Where all of an engine's failures are, if they are not on text that every variant reads alike."""
+    failing = coverage[(coverage["engine"] == engine) & (coverage[list(FAILING)].sum(axis=1) > 0)]
+    places = {"bytes": ", all on ill-formed UTF-8", "unicode": ", all where Unicode versions differ"}
+    return places.get(str(failing["domain"].iloc[0]), "") if failing["domain"].nunique() == 1 else ""
+
+
 def banner(run: dict[str, Any], coverage: pd.DataFrame, corpora: pd.DataFrame, check: SumCheck) -> Banner:
     """Judge a run by its counts, and say where the run's own exit code or the sum check contradicts them."""
     counts = totals(coverage)
@@ -51,7 +58,7 @@ def banner(run: dict[str, Any], coverage: pd.DataFrame, corpora: pd.DataFrame, c
     operations = listed(order(coverage["operation"], OPERATIONS))
     notes = [] if check.ok else [check.sentence]
     if failed:
-        who = listed([f"{name} ({failures(c)})" for name, c in bad.items()])
+        who = listed([f"{name} ({failures(c)}{_only(coverage, name)})" for name, c in bad.items()])
         rest = f"; {listed(good)} agreed" if good else "; no engine agreed"
         kind, headline = "mismatch", "Mismatch" if counts["differ"] + counts["flaky"] else "An engine failed"
         sentence = f"{len(bad)} of {counted(len(by_engine), 'engine')} failed on {scope}: {who}{rest}."

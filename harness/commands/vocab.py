@@ -205,7 +205,10 @@ def _table(title: str, columns: tuple[str, ...], rows: list[dict[str, Any]]) -> 
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(*columns, title=title, title_justify="left")
+    table = Table(title=title, title_justify="left")
+    for column in columns:
+        # A name is there to be copied: it is folded, and never cut short.
+        table.add_column(column, overflow="fold", no_wrap=column == "name")
     for row in rows:
         table.add_row(*[_word(row[column]) for column in columns])
     Console().print(table)

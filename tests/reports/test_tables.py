@@ -36,7 +36,9 @@ def test_a_failing_run(scenario: Callable[[str], Path]) -> None:
     tables = build(read_run(scenario("failing")))
     assert tables.banner.kind == "mismatch"
     assert "2 of 3 engines failed" in tables.banner.sentence
-    assert "dat-bpe (5 differences) and tokenizers (1 crash, 3 timeouts); tiktoken agreed." in tables.banner.sentence
+    where = "all on ill-formed UTF-8"
+    who = f"dat-bpe (5 differences, {where}) and tokenizers (1 crash, 3 timeouts, {where}); tiktoken agreed."
+    assert who in tables.banner.sentence
     assert [(d.verdict, d.documents) for d in tables.failing] == [("differ", 5), ("timeout", 3), ("crash", 1)]
     assert tables.failing[0].split == 0
     assert tables.failing[1].split is None
@@ -44,6 +46,12 @@ def test_a_failing_run(scenario: Callable[[str], Path]) -> None:
     assert squares["dat-bpe"]["battery"] is not None and squares["dat-bpe"]["battery"].tone == "fail"
     assert squares["dat-bpe"]["sample"] is not None and squares["dat-bpe"]["sample"].tone == "match"
     assert squares["tiktoken"]["sample"] is not None and squares["tiktoken"]["sample"].tone == "part"
+
+
+def test_failures_on_text_that_all_read_alike_have_no_excuse(scenario: Callable[[str], Path]) -> None:
+    frames = read_run(scenario("failing"))
+    frames.cells["domain"] = frames.verdicts["domain"] = "neutral"
+    assert "dat-bpe (5 differences) and tokenizers" in build(frames).banner.sentence
 
 
 def test_a_run_that_verified_nothing(scenario: Callable[[str], Path]) -> None:
