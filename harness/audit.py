@@ -242,7 +242,7 @@ class _Runner:
             for op in asked.operations
         ]
         known = self.store.find(key for _, _, key in keys)
-        flight = _Flight(block, subject, corpus, names, policy)
+        flight = _Flight(block, subject, corpus, asked.spec, names, policy)
         todo: list[tuple[Lane, Result]] = []
         for lane, operation, key in keys:
             # An opaque contract's engines are held to each other, so the company they were in matters: never reused.
@@ -329,6 +329,7 @@ class _Runner:
             own=oracle_name(lane.held_to(result.operation), block.domain),
             asked=oracle_name(flight.subject.asked, block.domain),
             corpus=flight.corpus,
+            spec=flight.spec,
             domain=block.domain,
             name_of=flight.names,
             indices=block.indices.tolist() if result.rows else [],
@@ -347,6 +348,7 @@ class _Flight:
     block: Block
     subject: Subject
     corpus: str
+    spec: str
     names: Names
     policy: str
     lanes: list[Lane] = field(default_factory=list)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from importlib import import_module
+from importlib import import_module, metadata
 
 # verb -> module under harness/commands; a module holds `app`, a typer.Typer (one command or a group).
 VERBS = {
@@ -42,9 +42,12 @@ def main(argv: Sequence[str] | None = None) -> None:
         help="Proves or voids a tokenizer's claim: same ids first, why not second, how fast last.",
     )
 
-    @app.callback()
-    def root() -> None:
+    @app.callback(invoke_without_command=True)
+    def root(version: bool = typer.Option(False, "--version", help="Print the version and leave.")) -> None:
         """Proves or voids a tokenizer's claim: same ids first, why not second, how fast last."""
+        if version:
+            print(metadata.version("tokassay"))
+            raise typer.Exit()
 
     for verb in asked:
         sub = import_module(f"tokassay.harness.commands.{VERBS[verb]}").app

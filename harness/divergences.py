@@ -9,6 +9,7 @@ from typing import Any
 
 from tokassay.harness.blocks import Names
 from tokassay.harness.explain import WINDOW, process_finding
+from tokassay.harness.judge import EXPLAINED
 from tokassay.harness.store import Result, Store
 
 SHOWN = frozenset({"differ", "declared", "flaky", "crash", "error", "timeout", "oom"})
@@ -60,12 +61,14 @@ class Divergences:
         own: str,
         asked: str,
         corpus: str,
+        spec: str,
         domain: str,
         name_of: Names,
         indices: list[int],
         specials: str,
     ) -> None:
-        """One block's result. `own` and `asked` are the oracle's names under the engine's and the audit's variants."""
+        """One block's result. `own` and `asked` name the oracle under the engine's and the audit's variants;
+        `corpus` is the corpus's name in the run and `spec` what `--corpus` takes for it."""
         for i, verdict, detail in result.rows:
             if verdict not in SHOWN:
                 continue
@@ -85,29 +88,21 @@ class Divergences:
                 found.corpus, found.domain = corpus, domain
                 found.first = name_of[indices[i]] if i >= 0 else "every document"
                 found.detail = detail or {}
-                found.command = self._command(found, own, specials)
+                found.command = self._command(found, own, specials, spec, result.operation)
             found.documents += 1 if i >= 0 else result.verdicts[verdict]
             found.operations.setdefault(result.operation)
 
-    def _command(self, found: Divergence, own: str, specials: str) -> str:
+    def _command(self, found: Divergence, own: str, specials: str, spec: str, operation: str) -> str:
         """A command that shows the divergence: on the input itself where it is whole, else on its corpus."""
         shown = found.detail.get("input", "")
-        flag = ["--specials"] if specials == "on" else []
-        if found.detail and len(shown) < 2 * WINDOW:
+        by_ids = found.detail.get("stage") not in ("decode", "offsets")  # `diff` compares ids
+        if found.detail and by_ids and len(shown) < 2 * WINDOW:
             left = own if found.verdict == "declared" else found.engine
-            return shlex.join(
-                ["tokassay", "diff", left, found.against, "--vocab", found.contract, *flag, "--hex", shown]
-            )
-        words = [
-            "--vocab",
-            found.contract,
-            "--engine",
-            found.engine,
-            "--corpus",
-            found.corpus,
-            "--specials",
-            specials,
-        ]
+            flag = ["--specials"] if specials == "on" else []
+            words = ["tokassay", "diff", left, found.against, "--vocab", found.contract, *flag, "--hex", shown]
+            return shlex.join(words)
+        words = ["--vocab", found.contract, "--engine", found.engine, "--corpus", spec]
+        words += ["--operation", operation, "--specials", specials]
         return f"{self._reproduce} {shlex.join(words)}"
 
     @property
@@ -141,7 +136,8 @@ class Divergences:
                     "expected": json.dumps(detail.get("expected", [])),
                     "stage": detail.get("stage", ""),
                     "explanation": detail.get(
-                        "explanation", "further documents with this verdict, not examined one by one"
+                        "explanation",
+                        f"further documents with this verdict; {EXPLAINED} of a block are examined one by one",
                     ),
                     "command": d.command,
                 },

@@ -72,6 +72,8 @@ class Lanes:
                 raise InputError(f"{name} is not installed", where="--engine", remedy=f"run: {remedy}")
             self.notes.append(f"{name} is not installed and takes no part; to have it: {remedy}")
             return None
+        if spec.notes:
+            self.notes.append(f"{name}: {spec.notes}")
         return spec
 
     def vocabularies(self) -> list[Vocabulary]:

@@ -124,12 +124,12 @@ SELECT rr.run, rr.corpus, rr.domain, rr.ordinal, rr.documents, rr.bytes, rr.engi
        b.version, b.requirement, b.platform, b.python, b.limits
 FROM run_result rr JOIN result r ON r.id = rr.result JOIN contract c ON c.digest = r.contract JOIN build b ON b.digest = r.build;
 
--- why an engine took no part in an operation
+-- why an engine took no part in an operation, or in a document
 CREATE VIEW IF NOT EXISTS v_reason AS
 SELECT rr.run, rr.engine, c.name AS contract_name, r.operation, json_extract(j.value, '$[1]') AS verdict,
        json_extract(j.value, '$[2]') AS reason, COUNT(*) AS blocks
 FROM run_result rr JOIN result r ON r.id = rr.result JOIN contract c ON c.digest = r.contract, json_each(r.rows) j
-WHERE json_extract(j.value, '$[0]') = -1
+WHERE json_extract(j.value, '$[0]') = -1 OR json_extract(j.value, '$[1]') = 'unsupported'
 GROUP BY rr.run, rr.engine, c.name, r.operation, verdict, reason;
 
 -- one row a verdict and cell: SUM(documents) over a run equals engines x documents x operations

@@ -41,6 +41,7 @@ class SumCheck:
     counted: int = 0
     terms: list[dict[str, Any]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    finished: bool = True
 
     @property
     def ok(self) -> bool:
@@ -54,6 +55,8 @@ class SumCheck:
                 f"{number(self.counted)} verdicts = engines x documents x operations, added over "
                 f"{counted(len(self.terms), 'pair')} of contract and corpus: every document is accounted for."
             )
+        if not self.finished:
+            return f"{number(self.counted)} verdicts so far; how many are due is known when the run has finished."
         return (
             f"The counts do not add up: {number(self.expected)} verdicts are due (engines x documents x operations), "
             f"{number(self.blocks)} documents are in blocks, {number(self.counted)} verdicts were counted."
@@ -150,6 +153,7 @@ def sum_check(frames: Frames, table: pd.DataFrame) -> SumCheck:
     check = SumCheck(
         blocks=int(table["documents"].sum()),
         counted=int(frames.verdicts["documents"].sum()),
+        finished=frames.run["finished"] is not None,
     )
     documents = {str(row["name"]): int(row["documents"]) for row in frames.corpora.to_dict("records")}
     engines = order(table["engine"], ())
