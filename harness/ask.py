@@ -8,6 +8,7 @@ are asked one at a time in a fresh host, which needs one new host for each culpr
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -18,8 +19,10 @@ from tokassay.harness.blocks import Block, offsets_of
 from tokassay.harness.compare import OTHER, Output, joined
 
 KIND = {"encode": "ids", "encode_batch": "ids", "decode": "texts", "offsets": "spans"}
-# Culprits isolated in one block; documents after them get the block's own verdict, marked as not isolated.
-MAX_RESTARTS = 24
+# How long culprits of one block are isolated, and how many at least; documents after them get the block's own verdict,
+# marked as not isolated. A start costs 0.1 to 1 s, so a minute is a hundred culprits and more.
+ISOLATING_S = 60.0
+LEAST_CULPRITS = 3
 UNLISTED = "as the first ones of this block"  # a host lists the first hundred errors of a block
 
 
@@ -124,8 +127,9 @@ class Asker:
         parts: list[Output] = []
         answer = Answer("", 0, 0, 0, 0, 0, 0)
         used = 0
+        end = time.monotonic() + ISOLATING_S
         for i in range(block.documents):
-            if used > MAX_RESTARTS:
+            if used >= LEAST_CULPRITS and time.monotonic() > end:
                 verdict, detail = failure(first)
                 answer.failures[i] = (
                     verdict,

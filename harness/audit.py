@@ -31,7 +31,7 @@ from tokassay.harness.lanes import Lanes, Vocabulary
 from tokassay.harness.materialize import form
 from tokassay.harness.store import Result, Store
 from tokassay.harness.suites import OPERATIONS, CorpusRequest, Suite
-from tokassay.harness.tasks import Lane, Pools, Subject, Task, run_block
+from tokassay.harness.tasks import ORACLE, Lane, Pools, Subject, Task, run_block
 
 
 class Progress(Protocol):
@@ -322,12 +322,13 @@ class _Runner:
         )
         self.verdicts.update(result.verdicts)
         self.progress.verdicts(lane.engine, result.verdicts)
+        own, asked = self.references(flight, lane, result.operation)
         self.divergences.add(
             result,
             contract=flight.subject.name,
             engine=lane.engine,
-            own=oracle_name(lane.held_to(result.operation), block.domain),
-            asked=oracle_name(flight.subject.asked, block.domain),
+            own=own,
+            asked=asked,
             corpus=flight.corpus,
             spec=flight.spec,
             domain=block.domain,
@@ -335,6 +336,14 @@ class _Runner:
             indices=block.indices.tolist() if result.rows else [],
             specials=flight.policy,
         )
+
+    def references(self, flight: _Flight, lane: Lane, operation: str) -> tuple[str, str]:
+        """What a lane's documents were held to, as `diff` names it: the oracle twice, or another engine."""
+        if not flight.subject.modelled:
+            other = next((one.engine for one in flight.lanes if one.engine != lane.engine), ORACLE)
+            return other, other
+        domain = flight.block.domain
+        return oracle_name(lane.held_to(operation), domain), oracle_name(flight.subject.asked, domain)
 
     def cancel(self) -> None:
         for future in self.flying:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,10 @@ class Adapter:
         path = files.get("tokenizer.json")
         if path is None and files.get("source", "").endswith(".json"):
             path = files["source"]  # an opaque contract: the file as the user gave it
+            if contract["specials"] == "off":
+                with open(path, "rb") as file:
+                    if json.load(file).get("added_tokens"):
+                        raise Unsupported("gigatoken always matches the added tokens of a file that it reads itself")
         if path is None:
             raise Unsupported("gigatoken needs a tokenizer.json, and none can be derived from this vocabulary")
         self.pool = threads

@@ -160,3 +160,12 @@ def test_long_pieces_pass_the_sample_and_fail_the_gate(run_audit: Callable) -> N
     gate = run_audit("long-pieces", corpora=("lengths:512",), store="gate.sqlite")
     assert gate.outcome.exit_code == 1
     assert gate.verdicts("long-pieces")["differ"] > 0
+
+
+def test_isolating_ends(run_audit: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where isolating takes too long, the documents left have the block's verdict and say so; none is without one."""
+    monkeypatch.setattr("tokassay.harness.ask.ISOLATING_S", 0.0)
+    run = run_audit("lone-ff", documents=[b"\xff%d" % i for i in range(6)])
+    assert run.verdicts("lone-ff") == {"crash": 6}
+    found = run.divergences("lone-ff")
+    assert sorted((d["documents"], "not isolated" in d["explanation"]) for d in found) == [(3, False), (3, True)]
