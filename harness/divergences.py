@@ -39,7 +39,9 @@ def _shows_better(new: dict[str, Any], old: dict[str, Any]) -> bool:
     """Whether a document is the better one to show: traced rather than inferred, then the shorter one."""
 
     def rank(detail: dict[str, Any]) -> tuple[bool, bool, int]:
-        return not detail, detail.get("explanation", "").startswith("inferred"), len(detail.get("input", ""))
+        # An empty input is no input: the documents past the explained ones have none.
+        shown = len(detail.get("input", ""))
+        return not shown, detail.get("explanation", "").startswith("inferred"), shown
 
     return rank(new or {}) < rank(old)
 
@@ -96,7 +98,7 @@ class Divergences:
         """A command that shows the divergence: on the input itself where it is whole, else on its corpus."""
         shown = found.detail.get("input", "")
         by_ids = found.detail.get("stage") not in ("decode", "offsets")  # `diff` compares ids
-        if found.detail and by_ids and len(shown) < 2 * WINDOW:
+        if shown and by_ids and len(shown) < 2 * WINDOW:
             left = own if found.verdict == "declared" else found.engine
             flag = ["--specials"] if specials == "on" else []
             words = ["tokassay", "diff", left, found.against, "--vocab", found.contract, *flag, "--hex", shown]

@@ -95,7 +95,7 @@ def judge(
 def failures(block: Block, found: dict[int, tuple[str, str]]) -> dict[int, tuple[str, Any]]:
     """Failed documents' verdicts with findings as details: the document itself is the evidence."""
     return {
-        i: (verdict, process_finding(verdict, why, block.document(i)).detail() if n < EXPLAINED else "")
+        i: (verdict, process_finding(verdict, why, block.document(i) if n < EXPLAINED else b"").detail())
         for n, (i, (verdict, why)) in enumerate(found.items())
     }
 
