@@ -21,6 +21,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Protocol
 
+from tokassay.corpora.corpus import Corpus
 from tokassay.corpora.open import open_corpus
 from tokassay.harness import environment, errors
 from tokassay.harness.blocks import Block, Names, cut
@@ -124,6 +125,9 @@ def audit(request: Request, progress: Progress, executor: Executor | None = None
         lanes = Lanes(request.suite, request.roster, request.pattern, request.variants, request.threads)
         stack.callback(lanes.close)
         vocabularies = lanes.vocabularies()
+        for corpus in request.suite.corpora:
+            for vocabulary in vocabularies:
+                opened(corpus.spec, vocabulary, request.seed)  # what is not there is told before anything is measured
         for note in lanes.notes:
             progress.note(note)
         run = secrets.token_hex(6)
@@ -160,6 +164,12 @@ def audit(request: Request, progress: Progress, executor: Executor | None = None
         return Outcome(run, code, runner.verdicts, lanes.notes)
 
 
+def opened(spec: str, vocabulary: Vocabulary, seed: int) -> Corpus:
+    """A corpus of a suite, which may be made from the vocabulary's tokens. Raises CorpusError."""
+    tokens = vocabulary.loaded.vocabulary.tokens
+    return open_corpus(spec, seed=seed, tokens=tokens, specials=vocabulary.specials)
+
+
 def exit_code(verdicts: Counter[str]) -> int:
     """0 all agreed, 1 a mismatch or a failure, 4 nothing was verified."""
     if any(verdicts[v] for v in FAILED):
@@ -189,12 +199,11 @@ class _Runner:
 
     def corpus(self, asked: CorpusRequest, vocabulary: Vocabulary) -> None:
         """One corpus under one vocabulary, with each special-token policy it asks for."""
-        tokens = vocabulary.loaded.vocabulary.tokens
         # `concat` and `specials` are made from the vocabulary: their documents are not those of another one.
         depends = asked.spec.split(":")[0] in ("concat", "specials")
         name = f"{asked.spec} ({vocabulary.name})" if depends else asked.spec
         self.progress.corpus(f"{name} · {vocabulary.name}")
-        corpus = open_corpus(asked.spec, seed=self.request.seed, tokens=tokens, specials=vocabulary.specials)
+        corpus = opened(asked.spec, vocabulary, self.request.seed)
         names, documents, size = Names(), 0, 0
         subjects = [self.lanes.subject(vocabulary, policy, self.oracle) for policy in asked.specials]
         self.lanes.write_builds(self.store)

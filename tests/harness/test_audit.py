@@ -207,6 +207,7 @@ def test_nothing_verified_is_not_success(run_audit: Callable) -> None:
         (["--suite", "smok"], "no suite named smok"),
         (["--corpus", "nowhere.txt"], "nowhere.txt"),
         (["--corpus", "fuzz:many"], "no count"),
+        (["--corpus", "battery", "--corpus", "kjv"], "run: tokassay corpora fetch kjv"),
         (["--vocab", "gpt3"], "gpt3"),
         (["--contract", "bytes"], "byte policy bytes is not known"),
         (["--contract", "@14.0"], "use 15.0"),
