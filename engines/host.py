@@ -10,11 +10,9 @@ How a figure made here should be read:
   repetition, because a `str` remembers its UTF-8 form and a second pass over the same object would be
   cheaper than any real one.
 * The clock covers a bare loop, or the one batch call. It stops when the ids exist as a list or a native
-  buffer; anything lazier is an error, so that nothing is won by not doing the work. It stops every 64 KiB of
-  documents, for the ids to be put into columns while they are in the processor's cache: at the end of a block
-  that takes three times as long. What is given is the sum.
-* The digest is made, while the clock stands still, from the very objects the timed call returned. `kept`
-  sends those ids.
+  buffer; anything lazier is an error, so that nothing is won by not doing the work.
+* The digest is made, after the clock stops, from the very objects the timed call returned. `kept` sends
+  those ids.
 * The cyclic collector is off inside the clock, as in `timeit`: lists of ints have no cycles, and the host's
   own garbage must not be charged to an engine.
 * When a document raises, the repetition is done again one document at a time (by halving, for a batch) and
@@ -37,14 +35,13 @@ import traceback
 from array import array
 from operator import gt, length_hint
 from time import perf_counter_ns, process_time_ns
-from typing import Any, BinaryIO, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, BinaryIO, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 MAGIC = b"TKA1"
 PROTOCOL = 1
 MAX_HEAD = 1 << 20
 MAX_BODY = 1 << 30
 MAX_ERRORS = 100
-STRIDE = 1 << 16  # bytes of documents between two stops of the clock
 MAX_MESSAGE = 300
 IDS, REJECT, OTHER = 0, 1, 2
 SLOT = int.__add__  # of the type that a method written in C has on its class
@@ -254,15 +251,6 @@ class Problem(NamedTuple):
     message: str
 
 
-class Strided(NamedTuple):
-    """A pass in strides; `columns_ns` is what making columns took."""
-
-    columns: Columns
-    clock: Clock
-    columns_ns: int
-    form: str
-
-
 def each(call: Callable[[Any], Any], items: List[Any]) -> Tuple[List[Any], Optional[Problem], Clock]:
     """`call` on every item under the clock: rows, and which item raised first, if any did."""
     # A list comprehension and not map(): an engine that raised StopIteration would silently end the latter.
@@ -277,50 +265,6 @@ def each(call: Callable[[Any], Any], items: List[Any]) -> Tuple[List[Any], Optio
             problem = Problem(len(items) - length_hint(coming) - 1, type(error).__name__, message_of(error))
         clock = Clock(perf_counter_ns() - wall, process_time_ns() - cpu)
     return rows, problem, clock
-
-
-def in_strides(kind: str, call: Callable[[Any], Any], items: List[Any], stride: int) -> Union[Problem, Strided]:
-    """Columns of `call` on every item, `stride` items at a time.
-
-    The first problem where anything raised or was of the wrong form: such a block is done again, one document at a
-    time.
-    """
-    parts: List[Columns] = []
-    ns = cpu_ns = columns_ns = 0
-    form = "none"
-    for first in range(0, len(items), stride):
-        rows, problem, clock = each(call, items[first : first + stride])
-        if problem is not None:
-            return problem._replace(at=first + problem.at)
-        start = perf_counter_ns()
-        form = type(rows[0]).__name__
-        outcome = Outcome(len(rows))
-        parts.append(build_columns(kind, rows, outcome))
-        if outcome.error_count:
-            wrong = Problem(*outcome.errors[0])
-            return wrong._replace(at=first + wrong.at)
-        del rows
-        columns_ns += perf_counter_ns() - start
-        ns, cpu_ns = ns + clock.ns, cpu_ns + clock.cpu_ns
-    start = perf_counter_ns()
-    counts = array("Q" if kind == "texts" else "I")
-    values: Any = array("I")
-    for part in parts:
-        counts.extend(part.counts)
-        if kind != "texts":
-            values.extend(part.values)
-    if kind == "texts":
-        values = b"".join([part.values for part in parts])
-    columns = Columns(kind, bytearray(len(items)), counts, values)
-    return Strided(columns, Clock(ns, cpu_ns), columns_ns + perf_counter_ns() - start, form)
-
-
-def place(columns: Columns, live: Sequence[int], status: bytearray) -> Columns:
-    """Columns of some documents as those of all: the others have count 0."""
-    counts = array(columns.counts.typecode, bytes(columns.counts.itemsize * len(status)))
-    for index, count in zip(live, columns.counts):  # noqa: B905 - strict= is not in Python 3.8
-        counts[index] = count
-    return Columns(columns.kind, bytearray(status), counts, columns.values)
 
 
 @contextlib.contextmanager
@@ -549,20 +493,14 @@ class Host:
             live, items = array("Q", [index for index, _ in pairs]), [row for _, row in pairs]
         out: Any
         if op != "encode_batch":
-            size_now = sum(map(len, documents)) or 1
-            strided = in_strides(KINDS[op], call, items, max(1, len(items) * STRIDE // size_now))
-            if isinstance(strided, Strided):
-                columns = strided.columns
-                if len(live) != size:
-                    columns = place(columns, live, outcome.status)
-                columns.status[:] = outcome.status
-                return Pass(columns, outcome, strided.clock, prepare_ns, strided.columns_ns, strided.form, ids)
-            outcome.irregular = True
-            out, clock = each_carefully(call, items, live, outcome, rejects)
-            if outcome.status[live[strided.at]] == IDS:
-                # It failed in the timed call: a second try does not undo that.
-                outcome.note(live[strided.at], strided.kind, strided.message)
-                out[strided.at] = None
+            out, raised, clock = each(call, items)
+            if raised is not None:
+                outcome.irregular = True
+                out, clock = each_carefully(call, items, live, outcome, rejects)
+                if outcome.status[live[raised.at]] == IDS:
+                    # It failed in the timed call: a second try does not undo that.
+                    outcome.note(live[raised.at], raised.kind, raised.message)
+                    out[raised.at] = None
         else:
             batch = Batch(call, threads, outcome, rejects)
             out, problem, clock = batch.whole(items) if items else ([], None, Clock(0, 0))

@@ -20,7 +20,7 @@ from tokassay.harness.compare import OTHER, Output, joined
 
 KIND = {"encode": "ids", "encode_batch": "ids", "decode": "texts", "offsets": "spans"}
 # How long culprits of one block are isolated, and how many at least; documents after them get the block's own verdict,
-# marked as not isolated. A start costs 0.1 to 1 s, so a minute is a hundred culprits and more.
+# marked as not isolated. A start and load took 0.2 to 0.5 s on GPT-2, so a minute is over a hundred culprits.
 ISOLATING_S = 60.0
 LEAST_CULPRITS = 3
 UNLISTED = "as the first ones of this block"  # a host lists the first hundred errors of a block

@@ -20,7 +20,7 @@ AROUND = 4  # ids shown on either side of the first differing token
 # The fields of a decision that are its kind, by stage.
 KINDS = {"scan": ("path", "class"), "classify": ("class",), "pretokenize": ("rule",), "special": ("id",)}
 NEAR = 4  # bytes after a token in which an ill-formed one may have moved its border: a character's width
-TRACED = 16384  # longest document that is traced; a trace holds some ten records a byte
+TRACED = 16384  # longest document that is traced; a trace holds some two records a byte
 
 
 @dataclass(frozen=True)
