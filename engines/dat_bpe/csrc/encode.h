@@ -2,19 +2,11 @@
 #ifndef DAT_ENCODE_H
 #define DAT_ENCODE_H
 
-#include "cache.h"
-#include "vocab.h"
-
-/* What one thread writes to. Kept between calls by whoever owns it: then the cache is warm. */
-typedef struct {
-    dat_cache cache;
-    dat_merge_room room;
-} dat_scratch;
+#include "segment.h"
 
 enum { DAT_CACHE_BITS_MOST = 24 };
 
-/* cache_bits 0: no cache. */
-dat_status dat_scratch_init(dat_scratch *scratch, unsigned cache_bits);
+dat_status dat_scratch_init(dat_scratch *scratch, dat_settings settings);
 void dat_scratch_clear(dat_scratch *scratch);
 
 /* Where special tokens stand: two of them may share an id, so that the id does not tell how many bytes it covers. */
