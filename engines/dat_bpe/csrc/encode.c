@@ -31,6 +31,7 @@ void dat_scratch_clear(dat_scratch *scratch)
 {
     dat_large_free(scratch->cache.block, scratch->cache.size);
     dat_merge_room_clear(&scratch->room);
+    dat_ids_clear(&scratch->found);
     memset(scratch, 0, sizeof *scratch);
 }
 

@@ -6,7 +6,7 @@ void dat_pairs_put(const dat_pairs *pairs, uint64_t *slots, uint64_t *filter, ui
     uint64_t hash = dat_pair_hash(left, right);
     uint64_t bit = (hash << 20) >> (64 - pairs->filter_bits);
     filter[bit >> 6] |= UINT64_C(1) << (bit & 63);
-    size_t mask = ((size_t)1 << pairs->bits) - 1, slot = (size_t)(hash >> (64 - pairs->bits));
+    size_t mask = ((size_t)1 << pairs->bits) - 1, slot = dat_pair_line(pairs, hash);
     while (slots[slot] != DAT_NO_PAIR) {
         slot = (slot + 1) & mask;
     }

@@ -11,8 +11,11 @@ enum { DAT_INDEX_BITS = 21, DAT_TOKENS_MOST = (1 << DAT_INDEX_BITS) - 1 };
 /* A slot without a pair: no left token has this index. */
 #define DAT_NO_PAIR UINT64_MAX
 
+/* Slots are searched a cache line at a time: a pair lies in the line of its hash, or, that being full, in one of the next. */
+enum { DAT_LINE = 8 };
+
 typedef struct {
-    const uint64_t *slots;  /* left << 42 | right << 21 | merged */
+    const uint64_t *slots;  /* [1 << bits] left << 42 | right << 21 | merged, lines filled from their start */
     const uint64_t *filter; /* one bit a hash: 0 where no pair has it */
     unsigned bits, filter_bits;
 } dat_pairs;
@@ -24,28 +27,43 @@ static inline uint64_t dat_pair_hash(uint32_t left, uint32_t right)
     return hash * UINT64_C(0xD6E8FEB86659FD93);
 }
 
-/* The merged token, or DAT_NONE. What the slots hold cannot lead outside them: the search ends after one round. */
-static inline uint32_t dat_pairs_get(const dat_pairs *pairs, uint32_t left, uint32_t right)
+/* The first slot of the line of a hash. */
+static inline size_t dat_pair_line(const dat_pairs *pairs, uint64_t hash)
 {
-    uint64_t hash = dat_pair_hash(left, right);
+    return (size_t)(hash >> (64 - pairs->bits)) & ~(size_t)(DAT_LINE - 1);
+}
+
+/* 1 if there may be a pair of this hash. */
+static inline uint64_t dat_pair_maybe(const dat_pairs *pairs, uint64_t hash)
+{
     uint64_t bit = (hash << 20) >> (64 - pairs->filter_bits);
-    if (!(pairs->filter[bit >> 6] >> (bit & 63) & 1)) {
-        return DAT_NONE;
-    }
-    uint64_t key = (uint64_t)left << DAT_INDEX_BITS | right;
+    return pairs->filter[bit >> 6] >> (bit & 63) & 1;
+}
+
+/* What the slots from a line on say. They cannot lead outside themselves: the search ends after one round. */
+static inline uint32_t dat_pairs_search(const dat_pairs *pairs, size_t line, uint64_t key)
+{
     size_t mask = ((size_t)1 << pairs->bits) - 1;
-    size_t first = (size_t)(hash >> (64 - pairs->bits)), slot = first;
-    do {
-        uint64_t found = pairs->slots[slot];
+    for (size_t tried = 0; tried <= mask; tried++) {
+        uint64_t found = pairs->slots[(line + tried) & mask];
         if (found >> DAT_INDEX_BITS == key) {
             return (uint32_t)(found & DAT_INDEX_MASK);
         }
         if (found == DAT_NO_PAIR) {
-            return DAT_NONE;
+            break;
         }
-        slot = (slot + 1) & mask;
-    } while (slot != first);
+    }
     return DAT_NONE;
+}
+
+/* The merged token, or DAT_NONE. */
+static inline uint32_t dat_pairs_get(const dat_pairs *pairs, uint32_t left, uint32_t right)
+{
+    uint64_t hash = dat_pair_hash(left, right);
+    if (!dat_pair_maybe(pairs, hash)) {
+        return DAT_NONE;
+    }
+    return dat_pairs_search(pairs, dat_pair_line(pairs, hash), (uint64_t)left << DAT_INDEX_BITS | right);
 }
 
 /* For building: slots and filter to write to. */

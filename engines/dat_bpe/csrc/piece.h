@@ -31,11 +31,24 @@ typedef struct {
 typedef struct {
     dat_cache cache;
     dat_merge_room room;
+    dat_ids found; /* ids of the pieces that were not in the cache */
     dat_settings settings;
 } dat_scratch;
 
-/* Appends the ids of a piece of at least one byte. `limit` is where reading must stop. */
-dat_status dat_piece(const dat_vocab *vocab, dat_scratch *scratch, const uint8_t *piece, size_t size,
-                     const uint8_t *limit, dat_ids *out, dat_trace *trace);
+/* Appends the ids of a piece of at least one byte, without a cache. */
+dat_status dat_piece(const dat_vocab *vocab, dat_scratch *scratch, const uint8_t *piece, size_t size, dat_ids *out,
+                     dat_trace *trace);
+
+/* The same where no merging is needed: the piece is one token, or is in the wide cache. Else nothing is appended. low, high:
+ * its key, if it has at most DAT_CACHE_BYTES. */
+dat_status dat_known(const dat_vocab *vocab, dat_scratch *scratch, const uint8_t *piece, size_t size, uint64_t low,
+                     uint64_t high, dat_ids *out);
+
+/* Remembers the ids of a piece, if there is a cache for its size. */
+void dat_keep(dat_scratch *scratch, const uint8_t *piece, size_t size, uint64_t low, uint64_t high, const uint32_t *ids,
+              size_t count);
+
+/* Tokens (indexes) to their ids, in place. */
+void dat_rename(const dat_vocab *vocab, uint32_t *tokens, size_t count);
 
 #endif

@@ -565,7 +565,7 @@ dat_status dat_vocab_view(dat_vocab *vocab, const void *block, size_t size, dat_
     vocab->ignore_merges = (head->flags & DAT_IGNORE_MERGES) != 0;
     vocab->pattern = (dat_pattern){(dat_family)head->family, (dat_contractions)head->contractions, head->digits,
                                    head->marks_are_letters != 0, head->trailing_blanks != 0};
-    int bits_right = head->pair_bits >= 1 && head->pair_bits <= 40 && head->filter_bits >= 6 && head->filter_bits <= 40 &&
+    int bits_right = head->pair_bits >= 3 && head->pair_bits <= 40 && head->filter_bits >= 6 && head->filter_bits <= 40 &&
                      head->word_bits >= 1 && head->word_bits <= 40 && head->cut_bits >= 6 && head->cut_bits <= 40;
     if (!bits_right || head->count == 0 || head->count > DAT_TOKENS_MOST || head->slots == 0 ||
         head->classes != classes_digest(&vocab->classes, unicode)) {
