@@ -58,7 +58,7 @@ DAT_TARGET static inline void DAT_NAME(enter)(lane *lane, const dat_merges *merg
     lane->left_line = lane->right_line = no_pairs;
     lane->at = 0;
     lane->left = -1;
-    for (size_t i = size & ~(size_t)15; i < size + 16; i++) {
+    for (size_t i = (size - 1) & ~(size_t)15; i < size + 16; i++) {
         rank[i] = DAT_NONE;
     }
     token[0] = merges->of_byte[piece[0]];
