@@ -13,7 +13,8 @@ typedef enum {
     DAT_MISSING_BYTE,   /* load: a byte without a token */
     DAT_DUPLICATE_TEXT, /* load: one text with two ids */
     DAT_DUPLICATE_ID,   /* load: one id with two texts */
-    DAT_EMPTY_TOKEN     /* load: a token of no bytes */
+    DAT_EMPTY_TOKEN,    /* load: a token of no bytes */
+    DAT_BAD_PROGRAM     /* load: words that are no program of split.h */
 } dat_status;
 
 /* No id: the greatest that a vocabulary may use is one less. */

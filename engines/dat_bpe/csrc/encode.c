@@ -24,6 +24,7 @@ void dat_scratch_clear(dat_scratch *scratch)
 {
     dat_free(scratch->cache.block);
     dat_merge_room_clear(&scratch->room);
+    dat_split_room_clear(&scratch->split);
     memset(scratch, 0, sizeof *scratch);
 }
 
@@ -107,14 +108,37 @@ static dat_status encode_miss(const dat_vocab *vocab, dat_scratch *scratch, cons
     return status;
 }
 
+/* The end of the piece at p, by the general path. */
+static dat_status split_next(const dat_vocab *vocab, dat_scratch *scratch, const dat_text *text, const uint8_t *p,
+                             const uint8_t **stop)
+{
+    uint32_t alternative;
+    dat_status status = dat_split_next(vocab->splitter, &scratch->split, stop, &alternative);
+#ifdef DAT_TRACE
+    if (status == DAT_OK) {
+        dat_record_piece(text, p, *stop, DAT_RULE_EXPRESSION, alternative);
+    }
+#else
+    (void)text;
+    (void)p;
+#endif
+    return status;
+}
+
 static dat_status encode_segment(const dat_vocab *vocab, dat_scratch *scratch, const uint8_t *p, const uint8_t *end,
                                  const uint8_t *limit, dat_ids *out, dat_trace *trace)
 {
     const dat_text text = {end, &vocab->classes, &vocab->pattern, trace};
     const int cached = scratch->cache.pairs != NULL && trace == NULL;
-    dat_status status = DAT_OK;
+    const int general = vocab->splitter != NULL;
+    dat_status status = general ? dat_split_start(vocab->splitter, &scratch->split, p, end) : DAT_OK;
     while (p < end && status == DAT_OK) {
-        const uint8_t *stop = dat_next_piece(&text, p);
+        const uint8_t *stop;
+        if (!general) {
+            stop = dat_next_piece(&text, p);
+        } else if ((status = split_next(vocab, scratch, &text, p, &stop)) != DAT_OK) {
+            break;
+        }
         size_t size = (size_t)(stop - p);
         if (!cached || size > DAT_CACHE_BYTES) {
             status = encode_uncached(vocab, scratch, p, size, out, trace);
@@ -212,6 +236,7 @@ dat_status dat_encode(const dat_vocab *vocab, dat_scratch *scratch, const uint8_
     if (scratch->room.room > ROOM_KEPT || scratch->room.heap_room > ROOM_KEPT) {
         dat_merge_room_clear(&scratch->room);
     }
+    dat_split_room_trim(&scratch->split);
 #ifdef DAT_TRACE
     if (status == DAT_OK && trace != NULL && trace->failed) {
         status = DAT_NO_MEMORY;

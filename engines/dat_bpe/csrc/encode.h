@@ -9,6 +9,7 @@
 typedef struct {
     dat_cache cache;
     dat_merge_room room;
+    dat_split_room split;
 } dat_scratch;
 
 enum { DAT_CACHE_BITS_MOST = 24 };

@@ -6,6 +6,7 @@
 #include "merge.h"
 #include "pretokenize.h"
 #include "special.h"
+#include "split.h"
 
 /* Inside, a token is its index in ascending order of id: gaps and large ids cost nothing. */
 typedef struct {
@@ -25,6 +26,7 @@ typedef struct {
     dat_specials specials;
     dat_classes classes;
     dat_pattern pattern;
+    const dat_splitter *splitter; /* lent, and set after the build: then it splits, and `pattern` does not */
 } dat_vocab;
 
 typedef struct {
