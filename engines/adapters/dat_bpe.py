@@ -53,7 +53,7 @@ class Adapter:
                 raise Unsupported(str(error)) from error
             raise
         if self.encoder.pretokenizer_path == "general":
-            self.notes = ("its pretokenizer has no machine in dat-bpe: its expressions are interpreted, which is slower",)
+            self.notes = ("no machine is written for this pretokenizer: it is interpreted, which is slower",)
 
     def prepare(self, document: bytes) -> bytes:
         return document

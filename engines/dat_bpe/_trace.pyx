@@ -46,9 +46,10 @@ cdef class TraceTables(Tables):
 
     cdef object alternative(self, uint32_t number):
         """The alternative of the last expression that took a piece."""
-        names = self.splitter.alternatives[-1] if self.splitter.alternatives else ()
+        cdef Py_ssize_t count = len(self.splitter.alternatives)
         if number == DAT_NONE:
-            return "gap" if self.splitter.alternatives else "whole"
+            return "gap" if count else "whole"
+        names = self.splitter.alternatives[count - 1]
         return names[number] if number < len(names) else f"alternative {number}"
 
     cdef dict describe(self, const dat_event *event):

@@ -122,8 +122,8 @@ class Encoder:
         except _core.TableError as error:
             raise _explain(error, ranks, where) from error
         about = {
-            "name": name, "pattern": found.name, "expressions": found.expressions, "unicode": unicode, "specials": dict(special_ids),
-            "n_vocab": max([*ranks.values(), *special_ids.values()]) + 1,
+            "name": name, "pattern": found.name, "expressions": found.expressions, "unicode": unicode,
+            "specials": dict(special_ids), "n_vocab": max([*ranks.values(), *special_ids.values()]) + 1,
         }
         return cls(tables, arguments, options, about)
 

@@ -14,22 +14,15 @@ library read it alike. Where these part ways, or where the meaning would come fr
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NoReturn
 
+from tokassay.engines.dat_bpe.charsets import LAST, SPACE, CharSet, between, negated, of_categories, union
 from tokassay.engines.dat_bpe.errors import PatternError
-from tokassay.engines.dat_bpe.generate_tables import CATEGORIES, WHITE_SPACE
+from tokassay.engines.dat_bpe.generate_tables import CATEGORIES
 
-Interval = tuple[int, int]
-# A set of characters: intervals (first code point, which category bytes) in order, the first from 0 on.
-CharSet = tuple[Interval, ...]
-
-LAST = 0x10FFFF
 DEPTH_MOST = 60
 REPEAT_MOST = 1000
-_EVERY = sum(1 << (index + space) for index in range(len(CATEGORIES)) for space in (0, WHITE_SPACE))
-_SPACES = sum(1 << (index + WHITE_SPACE) for index in range(len(CATEGORIES)))
 _NAMES = {
     "Letter": "L", "Cased_Letter": "LC", "Uppercase_Letter": "Lu", "Lowercase_Letter": "Ll", "Titlecase_Letter": "Lt",
     "Modifier_Letter": "Lm", "Other_Letter": "Lo", "Mark": "M", "Nonspacing_Mark": "Mn", "Spacing_Mark": "Mc",
@@ -48,7 +41,8 @@ _UNSUPPORTED = {
     "b": "word boundaries need data beyond categories", "B": "word boundaries need data beyond categories",
     "Z": "engines differ on whether it is before a last newline; write \\z",
     "G": "engines differ", "K": "engines differ", "R": "engines differ", "X": "grapheme clusters need data",
-    "h": "engines differ", "H": "engines differ", "N": "engines differ", "k": "back-references take more than linear time",
+    "h": "engines differ", "H": "engines differ", "N": "engines differ",
+    "k": "back-references take more than linear time",
 }
 
 
@@ -117,51 +111,6 @@ class Expression:
     texts: tuple[str, ...]
 
 
-def normal(intervals: Iterable[Interval]) -> CharSet:
-    """Intervals in order, neighbours that are alike joined."""
-    kept: list[Interval] = []
-    for first, mask in intervals:
-        if not kept or kept[-1][1] != mask:
-            kept.append((first, mask))
-    return tuple(kept)
-
-
-def negated(chars: CharSet) -> CharSet:
-    """All other characters."""
-    return tuple((first, mask ^ _EVERY) for first, mask in chars)
-
-
-def union(sets: Iterable[CharSet]) -> CharSet:
-    """The characters of any of the sets."""
-    joined: CharSet = ((0, 0),)
-    for each in sets:
-        starts = sorted({first for first, _ in joined} | {first for first, _ in each})
-        joined = normal((first, _mask(joined, first) | _mask(each, first)) for first in starts)
-    return joined
-
-
-def _mask(chars: CharSet, point: int) -> int:
-    return next(mask for first, mask in reversed(chars) if first <= point)
-
-
-def between(first: int, last: int) -> CharSet:
-    """All code points of a range."""
-    rows = [(0, 0)] if first > 0 else []
-    rows.append((first, _EVERY))
-    if last < LAST:
-        rows.append((last + 1, 0))
-    return tuple(rows)
-
-
-def of_categories(name: str) -> CharSet:
-    """The characters of a general category or of a group of them, by its short name."""
-    wanted = [c for c in CATEGORIES if (c in ("Lu", "Ll", "Lt") if name == "LC" else c.startswith(name))]
-    return ((0, sum(1 << (CATEGORIES.index(c) + space) for c in wanted for space in (0, WHITE_SPACE))),)
-
-
-SPACE: CharSet = ((0, _SPACES),)
-
-
 def nullable(node: Node) -> bool:
     """Whether it can match nothing."""
     match node:
@@ -186,7 +135,7 @@ def nothing_last(node: Node) -> bool:
             return not nullable(node) or all(nothing_last(item) for item in items)
         case Choice(branches):
             return not any(nullable(branch) for branch in branches[:-1]) and nothing_last(branches[-1])
-        case Repeat(item, least, most, lazy):
+        case Repeat(item, _, most, lazy):
             return not nullable(node) or most == 0 or (not lazy and nothing_last(item))
         case Atomic(item):
             return nothing_last(item)
@@ -458,6 +407,8 @@ class _Reader:
     def member(self, first: int) -> CharSet:
         start = self.at
         chars, point = self.character(first)
+        if self.sees("--"):
+            self.refuse("--", "engines differ on it in a class; escape it")
         if not self.sees("-") or self.text[self.at + 1 : self.at + 2] == "]":
             return chars if point is None else self.folded(chars, start)
         self.at += 1

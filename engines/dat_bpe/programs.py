@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy
 from numpy.typing import NDArray
+from tokassay.engines.dat_bpe.charsets import CharSet, between, union
 from tokassay.engines.dat_bpe.errors import PatternError
 from tokassay.engines.dat_bpe.expressions import (
     Atomic,
-    CharSet,
     Chars,
     Choice,
     Edge,
@@ -21,9 +21,7 @@ from tokassay.engines.dat_bpe.expressions import (
     Node,
     Repeat,
     Sequence,
-    between,
     read_expression,
-    union,
     width,
 )
 
@@ -173,7 +171,8 @@ class _Compiler:
         self.code[opened][1] = len(self.code)
 
     def words(self) -> Words:
-        starts, pool = [], []
+        starts: list[int] = []
+        pool: list[int] = []
         for chars in self.sets:
             starts.append(len(pool))
             pool.append(len(chars))
