@@ -45,6 +45,7 @@ class Adapter:
                 unicode=contract["unicode"],
                 ignore_merges=contract["ignore_merges"],
                 cache_bits=int(options.get("cache_bits", 16)),
+                general=bool(options.get("general", False)),
             )
         except dat_bpe.PatternError as error:
             raise Unsupported(f"pretokenizer: {error}") from error
@@ -53,7 +54,7 @@ class Adapter:
                 raise Unsupported(str(error)) from error
             raise
         if self.encoder.pretokenizer_path == "general":
-            self.notes = ("no machine is written for this pretokenizer: it is interpreted, which is slower",)
+            self.notes = ("its pretokenizer is interpreted (no machine is written for it, or it was asked for): slower",)
 
     def prepare(self, document: bytes) -> bytes:
         return document

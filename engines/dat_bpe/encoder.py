@@ -54,6 +54,7 @@ class Encoder:
         unicode: str = "16.0",
         ignore_merges: bool = True,
         cache_bits: int = CACHE_BITS,
+        general: bool = False,
     ) -> Encoder:
         """An encoder for an embedded encoding by name (gpt2, cl100k_base, o200k_base, o200k_harmony), or for a
         rank file by path.
@@ -65,6 +66,7 @@ class Encoder:
         unicode        version of the category tables: 15.0, 15.1, 16.0, 17.0
         ignore_merges  a piece that is a token is that token even if merging does not reach it (as tiktoken does)
         cache_bits     2**cache_bits pretokens are remembered a thread, 32 bytes each; 0: none
+        general        take the general path though there is a machine, to compare the two
 
         Raises LoadError (a ValueError) with `where` and `remedy`.
         """
@@ -88,7 +90,7 @@ class Encoder:
                 )
         return cls.from_ranks(
             ranks, pattern=pattern, specials=specials, unicode=unicode, ignore_merges=ignore_merges,
-            cache_bits=cache_bits, name=ALIASES.get(name, name), where=where,
+            cache_bits=cache_bits, general=general, name=ALIASES.get(name, name), where=where,
         )
 
     @classmethod
@@ -101,12 +103,13 @@ class Encoder:
         unicode: str = "16.0",
         ignore_merges: bool = True,
         cache_bits: int = CACHE_BITS,
+        general: bool = False,
         name: str = "ranks",
         where: str = "ranks",
     ) -> Encoder:
         """An encoder for ranks in memory: token bytes -> id, where a lower id is merged first. As `load` otherwise."""
         _check_ranks(ranks, where)
-        found = splitting(pattern, where)
+        found = splitting(pattern, where, general=general)
         if unicode not in _core.UNICODE_VERSIONS:
             raise LoadError(
                 f"no tables of Unicode {unicode!r}", where=where,
