@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import json
 import pickle
 import random
 from collections.abc import Callable
 from functools import cache
 from itertools import accumulate
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +19,7 @@ from hypothesis import strategies as st
 from tokassay.corpora.open import open_corpus
 from tokassay.corpora.tuples import REPRESENTATIVES
 from tokassay.engines.dat_bpe import Encoder, LoadError, PatternError
+from tokassay.engines.dat_bpe.programs import compile_expression
 from tokassay.oracles.bytepolicy import scan
 from tokassay.oracles.pretokenize import Pretokenizer
 from tokenizers import pre_tokenizers
@@ -247,3 +250,12 @@ def test_a_name_that_is_none_is_no_expression(name: str) -> None:
 def test_a_sequence_names_the_expression_at_fault() -> None:
     with pytest.raises(PatternError, match=r"own.tiktoken, character 1 of the pattern .*\\p\{Han\}"):
         Encoder.from_ranks(BYTES, pattern=[r"\p{N}", r"x\p{Han}"], where="own.tiktoken")
+
+
+def test_the_programs_of_the_native_cases_are_what_the_compiler_makes() -> None:
+    """They are frozen, as those scripts run without this package; to write them anew: see the assertion."""
+    cases = json.loads((Path(__file__).parents[2] / "native" / "programs.json").read_text(encoding="utf-8"))
+    assert tuple(cases["deepseek, interpreted"]["expressions"]) == DEEPSEEK
+    for name, case in cases.items():
+        compiled = [compile_expression(each).words.tolist() for each in case["expressions"]]
+        assert case["words"] == compiled, f"{name}: set words to [compile_expression(e).words.tolist(), ...]"
