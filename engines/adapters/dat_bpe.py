@@ -12,12 +12,13 @@ if TYPE_CHECKING:
 
 
 class Adapter:
-    """Contracts of ranks under `byte-alphabet`, whose single pattern the encoder has a machine for."""
+    """Contracts of ranks under `byte-alphabet`; `notes` says where the pretokenizer goes by the general path."""
 
     name = "dat-bpe"
     operations = ("encode", "encode_batch", "decode", "offsets")
     offset_unit = "bytes"
     rejects = ()
+    notes: tuple[str, ...] = ()
 
     def version(self) -> str:
         return dat_bpe.__version__
@@ -33,24 +34,27 @@ class Adapter:
         ):
             if contract[field] != modelled:
                 raise Unsupported(f"{field} {contract[field]!r}: dat-bpe has {modelled!r} only")
-        if contract["added_tokens"]:
+        if contract["added_tokens"] and contract["specials"] == "on":
             raise Unsupported("added_tokens: dat-bpe has special tokens without flags only")
-        if len(contract["pretokenizer"]) != 1:
-            raise Unsupported(f"pretokenizer: dat-bpe applies one pattern, not {len(contract['pretokenizer'])}")
         self.specials = contract["specials"] == "on" and bool(contract["special_tokens"])
         try:
             self.encoder = dat_bpe.Encoder.load(
                 files["tiktoken"],
-                pattern=contract["pretokenizer"][0],
+                pattern=contract["pretokenizer"],
                 specials=dict(contract["special_tokens"]),
                 unicode=contract["unicode"],
                 ignore_merges=contract["ignore_merges"],
                 cache_bits=int(options.get("cache_bits", 16)),
+                general=bool(options.get("general", False)),
             )
+        except dat_bpe.PatternError as error:
+            raise Unsupported(f"pretokenizer: {error}") from error
         except dat_bpe.LoadError as error:
-            if "pattern" in str(error) or "Unicode" in str(error):
+            if "Unicode" in str(error):
                 raise Unsupported(str(error)) from error
             raise
+        if self.encoder.pretokenizer_path == "general":
+            self.notes = ("its pretokenizer is interpreted (no machine is written for it, or it was asked for): slower",)
 
     def prepare(self, document: bytes) -> bytes:
         return document

@@ -5,7 +5,7 @@
 """
 
 from tokassay.engines.dat_bpe.encoder import Encoder
-from tokassay.engines.dat_bpe.errors import LoadError
+from tokassay.engines.dat_bpe.errors import LoadError, PatternError
 
-__all__ = ["Encoder", "LoadError", "__version__"]
+__all__ = ["Encoder", "LoadError", "PatternError", "__version__"]
 __version__ = "0.1.0"

@@ -1,4 +1,4 @@
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy
@@ -7,6 +7,9 @@ from numpy.typing import NDArray
 UNICODE_VERSIONS: tuple[str, ...]
 CATEGORIES: tuple[str, ...]
 STATUS_NAMES: dict[int, str]
+
+# The words of each program (split.h), and its alternatives as they were written.
+Programs = Sequence[tuple[NDArray[numpy.uint32], Sequence[str]]]
 
 class TableError(ValueError):
     reason: str
@@ -30,6 +33,7 @@ class Tables:
         trailing_blanks: bool,
         ignore_merges: bool,
         cache_bits: int,
+        programs: Programs | None = None,
     ) -> None: ...
     @property
     def unreachable(self) -> int: ...
@@ -54,6 +58,7 @@ class Tables:
     def decode(self, ids: NDArray[numpy.uint32]) -> bytes: ...
     def pretokens(self, document: Any) -> list[int]: ...
 
+def split(programs: Programs, unicode: int, document: Any) -> list[int]: ...
 def general_categories(unicode: int) -> bytes: ...
 def classes(unicode: int, values: Iterable[int]) -> list[int]: ...
 def byte_characters() -> list[int]: ...

@@ -18,6 +18,7 @@ cdef extern from "csrc/common.h" nogil:
         DAT_DUPLICATE_TEXT
         DAT_DUPLICATE_ID
         DAT_EMPTY_TOKEN
+        DAT_BAD_PROGRAM
     ctypedef struct dat_ids:
         uint32_t *items
         size_t count
@@ -106,6 +107,21 @@ cdef extern from "csrc/special.h" nogil:
         size_t count
         uint32_t *ids
 
+cdef extern from "csrc/split.h" nogil:
+    ctypedef struct dat_splitter:
+        size_t count
+    ctypedef struct dat_split_room:
+        size_t count
+    dat_status dat_splitter_build(
+        dat_splitter *splitter, const uint32_t *words, const uint64_t *offsets, size_t count,
+        const dat_classes *classes, size_t *culprit)
+    void dat_splitter_clear(dat_splitter *splitter)
+    void dat_split_room_clear(dat_split_room *room)
+    dat_status dat_split_start(
+        const dat_splitter *splitter, dat_split_room *room, const uint8_t *begin, const uint8_t *end)
+    dat_status dat_split(
+        const dat_splitter *splitter, dat_split_room *room, uint64_t *ends, size_t most, size_t *count)
+
 cdef extern from "csrc/vocab.h" nogil:
     ctypedef struct dat_vocab:
         uint32_t *ids
@@ -117,6 +133,7 @@ cdef extern from "csrc/vocab.h" nogil:
         dat_specials specials
         dat_classes classes
         dat_pattern pattern
+        const dat_splitter *splitter
     ctypedef struct dat_token_list:
         const uint8_t *text
         const uint64_t *offsets
@@ -164,6 +181,7 @@ STATUS_NAMES = {
     DAT_DUPLICATE_TEXT: "duplicate text",
     DAT_DUPLICATE_ID: "duplicate id",
     DAT_EMPTY_TOKEN: "empty token",
+    DAT_BAD_PROGRAM: "no program",
 }
 UNICODE_VERSIONS = tuple(dat_unicode_versions[i].name.decode("ascii") for i in range(DAT_UNICODE_VERSIONS))
 CATEGORIES = tuple(dat_category_names[i].decode("ascii") for i in range(DAT_CATEGORIES))
@@ -283,9 +301,55 @@ cdef class Input:
             PyBuffer_Release(&self.buffer)
 
 
+cdef class Splitter:
+    """Programs of csrc/split.h, applied in order; numpy.uint32 arrays, of which copies are kept."""
+    cdef dat_splitter splitter
+    cdef list alternatives
+    cdef object words
+    cdef object offsets
+
+    def __cinit__(self, programs):
+        arrays = [numpy.asarray(words, numpy.uint32).reshape(-1) for words, _ in programs]
+        self.alternatives = [tuple(names) for _, names in programs]
+        self.words = numpy.concatenate([*arrays, numpy.zeros(1, numpy.uint32)])
+        self.offsets = numpy.cumsum([0, *map(len, arrays)], dtype=numpy.uint64)
+
+    cdef int build(self, const dat_classes *classes) except -1:
+        cdef const uint32_t[::1] words = self.words
+        cdef const uint64_t[::1] offsets = self.offsets
+        cdef size_t culprit = 0
+        dat_splitter_clear(&self.splitter)
+        cdef dat_status status = dat_splitter_build(
+            &self.splitter, &words[0], &offsets[0], offsets.shape[0] - 1, classes, &culprit)
+        if status == DAT_BAD_PROGRAM:
+            raise TableError(STATUS_NAMES[status], culprit)
+        return check(status)
+
+    def __dealloc__(self):
+        dat_splitter_clear(&self.splitter)
+
+
+cdef object split_ends(const dat_splitter *splitter, Input source):
+    """The ends of all pieces of a text, as a list of byte offsets."""
+    cdef dat_split_room room
+    cdef uint64_t ends[256]
+    cdef size_t count = 256, i
+    found = []
+    memset(&room, 0, sizeof(dat_split_room))
+    try:
+        check(dat_split_start(splitter, &room, source.data, source.data + source.size))
+        while count == 256:
+            check(dat_split(splitter, &room, ends, 256, &count))
+            found.extend([ends[i] for i in range(count)])
+        return found
+    finally:
+        dat_split_room_clear(&room)
+
+
 cdef class Tables:
     """A vocabulary and its pretokenizer, read-only after construction; a pool of scratch memory beside it."""
     cdef dat_vocab vocab
+    cdef Splitter splitter
     cdef unsigned cache_bits
     cdef list pool
 
@@ -293,7 +357,7 @@ cdef class Tables:
         self, const uint8_t[::1] text, const uint64_t[::1] offsets, const uint32_t[::1] ids,
         const uint8_t[::1] special_text, const uint64_t[::1] special_offsets, const uint32_t[::1] special_ids,
         *, int unicode, int family, int contractions, unsigned digits, bint marks_are_letters,
-        bint trailing_blanks, bint ignore_merges, unsigned cache_bits,
+        bint trailing_blanks, bint ignore_merges, unsigned cache_bits, programs=None,
     ):
         cdef dat_token_list tokens
         cdef dat_token_list specials
@@ -324,6 +388,11 @@ cdef class Tables:
         if status in STATUS_NAMES:
             raise TableError(STATUS_NAMES[status], culprit)
         check(status)
+        if programs is not None:
+            # The classes are the vocabulary's own: this object owns both.
+            self.splitter = Splitter(programs)
+            self.splitter.build(&self.vocab.classes)
+            self.vocab.splitter = &self.splitter.splitter
         self.cache_bits = cache_bits
         self.pool = []
 
@@ -529,6 +598,8 @@ cdef class Tables:
         cdef Input source = Input(document)
         cdef dat_text text
         cdef const uint8_t *p = source.data
+        if self.vocab.splitter != NULL:
+            return split_ends(self.vocab.splitter, source)
         text.end = p + source.size
         text.classes = &self.vocab.classes
         text.pattern = &self.vocab.pattern
@@ -538,6 +609,17 @@ cdef class Tables:
             p = dat_next_piece(&text, p)
             ends.append(p - source.data)
         return ends
+
+
+def split(programs, int unicode, document):
+    """The ends of the pieces that programs (words and names of alternatives each) make of a document."""
+    cdef dat_classes tables
+    cdef Splitter splitter = Splitter(programs)
+    if not 0 <= unicode < DAT_UNICODE_VERSIONS:
+        raise ValueError("unicode: no such table")
+    dat_classes_init(&tables, &dat_unicode_versions[unicode])
+    splitter.build(&tables)
+    return split_ends(&splitter.splitter, Input(document))
 
 
 def general_categories(int unicode):

@@ -13,7 +13,7 @@ import numpy
 from numpy.typing import NDArray
 from tokassay.engines.dat_bpe import _core
 from tokassay.engines.dat_bpe.errors import LoadError
-from tokassay.engines.dat_bpe.patterns import NAMES, Pattern, find_pattern
+from tokassay.engines.dat_bpe.patterns import NAMES, Splitting, splitting
 from tokassay.engines.dat_bpe.ranks import ALIASES, ENCODINGS, GREATEST_ID, embedded_ranks, read_ranks
 
 Document = bytes | bytearray | memoryview | str
@@ -38,6 +38,7 @@ class Encoder:
         self._lock = threading.Lock()
         self.name: str = about["name"]
         self.pattern: str = about["pattern"]
+        self.expressions: tuple[str, ...] = about["expressions"]
         self.unicode: str = about["unicode"]
         self.specials: dict[str, int] = about["specials"]
         self.ignore_merges: bool = options["ignore_merges"]
@@ -48,20 +49,24 @@ class Encoder:
         cls,
         name_or_path: str | PathLike[str],
         *,
-        pattern: str | None = None,
+        pattern: str | Sequence[str] | None = None,
         specials: Mapping[str, int] | None = None,
         unicode: str = "16.0",
         ignore_merges: bool = True,
         cache_bits: int = CACHE_BITS,
+        general: bool = False,
     ) -> Encoder:
         """An encoder for an embedded encoding by name (gpt2, cl100k_base, o200k_base, o200k_harmony), or for a
         rank file by path.
 
-        pattern        a published expression or one of its names; needed with a path: a rank file does not say
+        pattern        an expression, or several, each applied to the pieces of the one before, or the name of a
+                       published one; needed with a path: a rank file does not say. What no machine is written for
+                       is split by the general path, with the same ids, slower: see `pretokenizer_path`
         specials       special tokens, text -> id; with a name they are known
         unicode        version of the category tables: 15.0, 15.1, 16.0, 17.0
         ignore_merges  a piece that is a token is that token even if merging does not reach it (as tiktoken does)
         cache_bits     2**cache_bits pretokens are remembered a thread, 32 bytes each; 0: none
+        general        take the general path though there is a machine, to compare the two
 
         Raises LoadError (a ValueError) with `where` and `remedy`.
         """
@@ -69,7 +74,7 @@ class Encoder:
         encoding = ENCODINGS.get(ALIASES.get(name, name))
         if encoding is not None:
             ranks, where = embedded_ranks(encoding)
-            pattern = pattern or encoding.pattern
+            pattern = encoding.pattern if pattern is None else pattern
             specials = encoding.specials if specials is None else specials
         else:
             if pattern is None and "/" not in name and "." not in name:
@@ -85,7 +90,7 @@ class Encoder:
                 )
         return cls.from_ranks(
             ranks, pattern=pattern, specials=specials, unicode=unicode, ignore_merges=ignore_merges,
-            cache_bits=cache_bits, name=ALIASES.get(name, name), where=where,
+            cache_bits=cache_bits, general=general, name=ALIASES.get(name, name), where=where,
         )
 
     @classmethod
@@ -93,21 +98,18 @@ class Encoder:
         cls,
         ranks: Mapping[bytes, int],
         *,
-        pattern: str,
+        pattern: str | Sequence[str],
         specials: Mapping[str, int] | None = None,
         unicode: str = "16.0",
         ignore_merges: bool = True,
         cache_bits: int = CACHE_BITS,
+        general: bool = False,
         name: str = "ranks",
         where: str = "ranks",
     ) -> Encoder:
         """An encoder for ranks in memory: token bytes -> id, where a lower id is merged first. As `load` otherwise."""
         _check_ranks(ranks, where)
-        found = find_pattern(pattern)
-        if found is None:
-            raise LoadError(
-                f"no machine for the pattern {pattern!r}", where=where, remedy=f"use one of {', '.join(NAMES)}"
-            )
+        found = splitting(pattern, where, general=general)
         if unicode not in _core.UNICODE_VERSIONS:
             raise LoadError(
                 f"no tables of Unicode {unicode!r}", where=where,
@@ -123,10 +125,15 @@ class Encoder:
         except _core.TableError as error:
             raise _explain(error, ranks, where) from error
         about = {
-            "name": name, "pattern": found.name, "unicode": unicode, "specials": dict(special_ids),
-            "n_vocab": max([*ranks.values(), *special_ids.values()]) + 1,
+            "name": name, "pattern": found.name, "expressions": found.expressions, "unicode": unicode,
+            "specials": dict(special_ids), "n_vocab": max([*ranks.values(), *special_ids.values()]) + 1,
         }
         return cls(tables, arguments, options, about)
+
+    @property
+    def pretokenizer_path(self) -> str:
+        """"machine": the pattern has a hand-written one; "general": its expressions are interpreted."""
+        return "machine" if self._options["programs"] is None else "general"
 
     @property
     def unreachable(self) -> int:
@@ -221,8 +228,8 @@ class Encoder:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copied and pickled as what the tables are built from: another process builds them again."""
-        about = {"name": self.name, "pattern": self.pattern, "unicode": self.unicode, "specials": self.specials,
-                 "n_vocab": self.n_vocab}
+        about = {"name": self.name, "pattern": self.pattern, "expressions": self.expressions,
+                 "unicode": self.unicode, "specials": self.specials, "n_vocab": self.n_vocab}
         return _rebuild, (type(self), self._arguments, self._options, about)
 
     def _traced(self) -> Any:
@@ -252,7 +259,7 @@ def _threads(threads: int) -> int:
     return threads
 
 
-def _options(pattern: Pattern, unicode: str, ignore_merges: bool, cache_bits: int) -> dict[str, Any]:
+def _options(pattern: Splitting, unicode: str, ignore_merges: bool, cache_bits: int) -> dict[str, Any]:
     version = _core.UNICODE_VERSIONS.index(unicode)
     return {
         **pattern.parameters(), "unicode": version, "ignore_merges": bool(ignore_merges), "cache_bits": cache_bits,

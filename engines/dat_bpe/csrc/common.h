@@ -16,6 +16,7 @@ typedef enum {
     DAT_EMPTY_TOKEN,    /* load: a token of no bytes */
     DAT_BAD_MERGE,      /* load: a merge whose parts do not join to its token */
     DAT_TOO_MANY,       /* load: more tokens than a slot has bits for, or 4 GiB of text */
+    DAT_BAD_PROGRAM,    /* load: words that are no program of split.h */
     DAT_DAMAGED         /* a profile's contents contradict each other */
 } dat_status;
 

@@ -32,6 +32,7 @@ void dat_scratch_clear(dat_scratch *scratch)
     dat_large_free(scratch->cache.block, scratch->cache.size);
     dat_merge_room_clear(&scratch->room);
     dat_ids_clear(&scratch->found);
+    dat_split_room_clear(&scratch->split);
     memset(scratch, 0, sizeof *scratch);
 }
 
@@ -107,6 +108,7 @@ dat_status dat_encode(const dat_vocab *vocab, dat_scratch *scratch, const uint8_
     if (scratch->room.room > ROOM_KEPT || scratch->room.heap_room > ROOM_KEPT || scratch->room.dead_room > ROOM_KEPT) {
         dat_merge_room_clear(&scratch->room);
     }
+    dat_split_room_trim(&scratch->split);
 #ifdef DAT_TRACE
     if (status == DAT_OK && trace != NULL && trace->failed) {
         status = DAT_NO_MEMORY;

@@ -31,6 +31,7 @@ typedef struct {
 typedef struct {
     dat_cache cache;
     dat_merge_room room;
+    dat_split_room split;
     dat_ids found; /* ids of the pieces that were not in the cache */
     dat_settings settings;
 } dat_scratch;

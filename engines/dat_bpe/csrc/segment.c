@@ -23,6 +23,8 @@ typedef struct {
     const dat_vocab *vocab;
     const dat_cuts *cuts;     /* NULL: pieces are not cut */
     dat_text text;
+    dat_split_room *split;    /* of the general path */
+    dat_status status;        /* of the general path: the others do not fail */
     const uint8_t *base;      /* ends count from here */
     uint32_t ends[ENDS];
     size_t count;
@@ -177,8 +179,26 @@ static const uint8_t *find_scalar(finder *found, const uint8_t *p)
     return find_one(found, p);
 }
 
-static block_finder finder_of(dat_level level)
+/* One piece by the general path. */
+static const uint8_t *find_general(finder *found, const uint8_t *p)
 {
+    const uint8_t *stop = p;
+    found->status = dat_split_next(found->vocab->splitter, found->split, &stop, NULL);
+    if (found->status != DAT_OK) {
+        return found->text.end;
+    }
+    found->rest_stop = stop;
+    return cut_rest(found, p);
+}
+
+static block_finder finder_of(const dat_vocab *vocab, dat_level level)
+{
+    if (vocab->splitter != NULL) {
+        return find_general;
+    }
+    if (vocab->pattern.family == DAT_DEEPSEEK) {
+        return find_scalar;
+    }
 #ifdef DAT_X86
     if (level == DAT_AVX512) {
         return find_block_avx512;
@@ -191,26 +211,30 @@ static block_finder finder_of(dat_level level)
     return find_scalar;
 }
 
-static void start_finder(finder *found, const dat_vocab *vocab, const uint8_t *end, int cuts, dat_trace *trace)
+static void start_finder(finder *found, const dat_vocab *vocab, dat_split_room *split, const uint8_t *p,
+                         const uint8_t *end, int cuts)
 {
     found->vocab = vocab;
     found->cuts = cuts ? &vocab->cuts : NULL;
-    found->text = (dat_text){end, &vocab->classes, &vocab->pattern, trace};
+    found->text = (dat_text){end, &vocab->classes, &vocab->pattern, NULL};
+    found->split = split;
+    found->status = vocab->splitter != NULL ? dat_split_start(vocab->splitter, split, p, end) : DAT_OK;
     found->rest_stop = found->long_stop = NULL;
 }
 
-dat_status dat_piece_ends(const dat_vocab *vocab, dat_level level, const uint8_t *p, const uint8_t *end, dat_ids *ends)
+dat_status dat_piece_ends(const dat_vocab *vocab, dat_scratch *scratch, dat_level level, const uint8_t *p,
+                          const uint8_t *end, dat_ids *ends)
 {
     const uint8_t *first = p;
     finder found;
-    start_finder(&found, vocab, end, 0, NULL);
-    block_finder find = finder_of(level);
-    dat_status status = DAT_OK;
+    start_finder(&found, vocab, &scratch->split, p, end, 0);
+    block_finder find = finder_of(vocab, level);
+    dat_status status = found.status;
     while (p < end && status == DAT_OK) {
         found.base = p;
         found.count = 0;
         p = found.rest_stop != NULL ? cut_rest(&found, p) : find(&found, p);
-        status = dat_ids_room(ends, found.count + 1);
+        status = found.status != DAT_OK ? found.status : dat_ids_room(ends, found.count + 1);
         for (size_t i = 0; i < found.count && status == DAT_OK; i++) {
             ends->items[ends->count++] = (uint32_t)(found.base - first) + found.ends[i];
         }
@@ -380,36 +404,54 @@ static inline dat_status look_up(const dat_vocab *vocab, dat_scratch *scratch, c
     return DAT_OK;
 }
 
+#ifdef DAT_TRACE
 static dat_status segment_traced(const dat_vocab *vocab, dat_scratch *scratch, const uint8_t *p, const uint8_t *end,
                                  dat_ids *out, dat_trace *trace)
 {
     const dat_text text = {end, &vocab->classes, &vocab->pattern, trace};
-    dat_status status = DAT_OK;
+    const int general = vocab->splitter != NULL;
+    dat_status status = general ? dat_split_start(vocab->splitter, &scratch->split, p, end) : DAT_OK;
     while (p < end && status == DAT_OK) {
-        const uint8_t *stop = dat_next_piece(&text, p);
-        status = dat_piece(vocab, scratch, p, (size_t)(stop - p), out, trace);
+        const uint8_t *stop = p;
+        if (general) {
+            uint32_t alternative;
+            status = dat_split_next(vocab->splitter, &scratch->split, &stop, &alternative);
+            if (status == DAT_OK) {
+                dat_record_piece(&text, p, stop, DAT_RULE_EXPRESSION, alternative);
+            }
+        } else {
+            stop = dat_next_piece(&text, p);
+        }
+        if (status == DAT_OK) {
+            status = dat_piece(vocab, scratch, p, (size_t)(stop - p), out, trace);
+        }
         p = stop;
     }
     return status;
 }
+#endif
 
 dat_status dat_segment(const dat_vocab *vocab, dat_scratch *scratch, const uint8_t *p, const uint8_t *end,
                        const uint8_t *limit, dat_ids *out, dat_trace *trace)
 {
+#ifdef DAT_TRACE
     if (trace != NULL) {
         return segment_traced(vocab, scratch, p, end, out, trace);
     }
+#else
+    (void)trace;
+#endif
     finder found;
-    start_finder(&found, vocab, end, (scratch->settings.uses & DAT_USE_CUTS) != 0, NULL);
-    block_finder find = finder_of(scratch->settings.level);
-    dat_status status = DAT_OK;
+    start_finder(&found, vocab, &scratch->split, p, end, (scratch->settings.uses & DAT_USE_CUTS) != 0);
+    block_finder find = finder_of(vocab, scratch->settings.level);
+    dat_status status = found.status;
     while (p < end && status == DAT_OK) {
         found.base = p;
         found.count = 0;
         do {
             p = found.rest_stop != NULL ? cut_rest(&found, p) : find(&found, p);
         } while (p < end && found.count < PIECES && found.long_stop == NULL);
-        status = look_up(vocab, scratch, &found, limit, out);
+        status = found.status != DAT_OK ? found.status : look_up(vocab, scratch, &found, limit, out);
         if (found.long_stop != NULL && status == DAT_OK) {
             status = dat_piece(vocab, scratch, p, (size_t)(found.long_stop - p), out, NULL);
             p = found.long_stop;

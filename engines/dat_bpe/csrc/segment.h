@@ -9,6 +9,7 @@ dat_status dat_segment(const dat_vocab *vocab, dat_scratch *scratch, const uint8
                        const uint8_t *limit, dat_ids *out, dat_trace *trace);
 
 /* The ends of the pieces of [p, end), before cuts, as offsets from p, found as a segment's are: for tests. */
-dat_status dat_piece_ends(const dat_vocab *vocab, dat_level level, const uint8_t *p, const uint8_t *end, dat_ids *ends);
+dat_status dat_piece_ends(const dat_vocab *vocab, dat_scratch *scratch, dat_level level, const uint8_t *p,
+                          const uint8_t *end, dat_ids *ends);
 
 #endif

@@ -9,6 +9,7 @@
 #include "pretokenize.h"
 #include "profile.h"
 #include "special.h"
+#include "split.h"
 #include "words.h"
 
 /* Inside, a token is its index: ascending in order of merging (for ranks: of id), so that gaps and large ids cost
@@ -31,6 +32,7 @@ typedef struct {
     dat_specials specials;
     dat_classes classes;
     dat_pattern pattern;
+    const dat_splitter *splitter;  /* lent, and set after the build: then it splits, and `pattern` does not */
 } dat_vocab;
 
 typedef struct {
