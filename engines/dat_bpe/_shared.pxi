@@ -51,6 +51,25 @@ cdef extern from "csrc/classify.h" nogil:
     uint32_t dat_byte_character(uint8_t byte)
     unsigned dat_class(const dat_classes *classes, uint32_t value)
 
+cdef extern from "csrc/nfc_tables.h" nogil:
+    ctypedef struct dat_nfc:
+        pass
+    const dat_nfc dat_nfc_versions[4]
+
+cdef extern from "csrc/normalize.h" nogil:
+    ctypedef struct dat_edit:
+        size_t origin "from"
+        size_t to
+        size_t at
+        size_t upto
+    ctypedef struct dat_normal:
+        dat_edit *edits
+        size_t edit_count
+    void dat_normal_clear(dat_normal *work)
+    dat_status dat_normalize(
+        const dat_nfc *nfc, dat_normal *work, const uint8_t *text, size_t size, const uint8_t **result,
+        size_t *result_size)
+
 cdef extern from "csrc/trace.h" nogil:
     ctypedef struct dat_event:
         uint8_t stage
@@ -107,6 +126,9 @@ cdef extern from "csrc/special.h" nogil:
         uint32_t *ids
 
 cdef extern from "csrc/vocab.h" nogil:
+    ctypedef struct dat_before:
+        const dat_nfc *nfc
+        int prefix_space
     ctypedef struct dat_vocab:
         uint32_t *ids
         size_t count
@@ -121,10 +143,11 @@ cdef extern from "csrc/vocab.h" nogil:
         const uint8_t *text
         const uint64_t *offsets
         const uint32_t *ids
+        const uint8_t *flags
         size_t count
     dat_status dat_vocab_build(
         dat_vocab *vocab, dat_token_list tokens, dat_token_list specials, const dat_unicode *unicode,
-        dat_pattern pattern, int ignore_merges, size_t *culprit)
+        dat_pattern pattern, dat_before before, int ignore_merges, size_t *culprit)
     void dat_vocab_clear(dat_vocab *vocab)
     const uint8_t *dat_token(const dat_vocab *vocab, uint32_t index, size_t *size)
 
@@ -292,12 +315,13 @@ cdef class Tables:
     def __cinit__(
         self, const uint8_t[::1] text, const uint64_t[::1] offsets, const uint32_t[::1] ids,
         const uint8_t[::1] special_text, const uint64_t[::1] special_offsets, const uint32_t[::1] special_ids,
-        *, int unicode, int family, int contractions, unsigned digits, bint marks_are_letters,
+        const uint8_t[::1] special_flags, *, bint nfc, bint prefix_space, int unicode, int family, int contractions, unsigned digits, bint marks_are_letters,
         bint trailing_blanks, bint ignore_merges, unsigned cache_bits,
     ):
         cdef dat_token_list tokens
         cdef dat_token_list specials
         cdef dat_pattern pattern
+        cdef dat_before before
         cdef size_t culprit = 0
         cdef dat_status status
         cdef uint8_t nothing = 0
@@ -306,11 +330,17 @@ cdef class Tables:
         tokens.text = &text[0] if text.shape[0] else &nothing
         tokens.offsets = &offsets[0]
         tokens.ids = &ids[0] if ids.shape[0] else NULL
+        tokens.flags = NULL
         tokens.count = ids.shape[0]
         specials.text = &special_text[0] if special_text.shape[0] else &nothing
         specials.offsets = &special_offsets[0]
         specials.ids = &special_ids[0] if special_ids.shape[0] else NULL
+        specials.flags = &special_flags[0] if special_flags.shape[0] else NULL
         specials.count = special_ids.shape[0]
+        if special_flags.shape[0] != special_ids.shape[0]:
+            raise ValueError("special_flags: as many as special_ids are needed")
+        before.nfc = &dat_nfc_versions[unicode] if nfc else NULL
+        before.prefix_space = prefix_space
         if tokens.count == 0:
             raise TableError("missing byte", 0)
         pattern.family = <dat_family>family
@@ -320,7 +350,8 @@ cdef class Tables:
         pattern.trailing_blanks = trailing_blanks
         with nogil:
             status = dat_vocab_build(
-                &self.vocab, tokens, specials, &dat_unicode_versions[unicode], pattern, ignore_merges, &culprit)
+                &self.vocab, tokens, specials, &dat_unicode_versions[unicode], pattern, before, ignore_merges,
+                &culprit)
         if status in STATUS_NAMES:
             raise TableError(STATUS_NAMES[status], culprit)
         check(status)
@@ -578,3 +609,25 @@ def scan(bytes text):
         return [values[i] for i in range(count)]
     finally:
         dat_free(values)
+
+
+def normalize(bytes text, int unicode):
+    """NFC, and what changed: (bytes, [(start, end, start, end)]) in bytes of the text and of its NFC."""
+    cdef dat_normal work
+    cdef const uint8_t *result = NULL
+    cdef size_t size = 0, i = 0
+    cdef dat_status status
+    if not 0 <= unicode < DAT_UNICODE_VERSIONS:
+        raise ValueError("unicode: no such table")
+    memset(&work, 0, sizeof(work))
+    try:
+        status = dat_normalize(
+            &dat_nfc_versions[unicode], &work, <const uint8_t *>PyBytes_AS_STRING(text), len(text), &result, &size)
+        check(status)
+        edits = [
+            (work.edits[i].origin, work.edits[i].to, work.edits[i].at, work.edits[i].upto)
+            for i in range(work.edit_count)
+        ]
+        return <bytes>result[:size], edits
+    finally:
+        dat_normal_clear(&work)

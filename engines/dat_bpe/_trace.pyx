@@ -5,7 +5,7 @@ include "_shared.pxi"
 cdef extern from "csrc/trace.h" nogil:
     void dat_trace_clear(dat_trace *trace)
 
-STAGES = ("special", "scan", "pretokenize", "lookup", "merge")
+STAGES = ("special", "scan", "pretokenize", "lookup", "merge", "normalize")
 SCAN_PATHS = ("", "ascii", "two bytes", "three bytes", "four bytes", "ill-formed byte-alphabet")
 RULES = ("contraction", "letters", "numbers", "symbols", "newlines", "blanks-before", "blanks")
 
@@ -57,6 +57,8 @@ cdef class TraceTables(Tables):
             record |= {"path": "machine", "start": event.offset, "end": event.next, "rule": RULES[event.rule]}
         elif stage == "special":
             record |= {"path": "leftmost-longest", "start": event.offset, "end": event.next, "id": event.value}
+        elif stage == "normalize":
+            record |= {"path": "nfc", "start": event.offset, "end": event.next}
         elif stage == "lookup":
             path = "whole piece" if event.path else "part"
             record |= {"path": path, "start": event.offset, "end": event.next, "id": event.value}

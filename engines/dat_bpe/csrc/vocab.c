@@ -114,10 +114,12 @@ static dat_status prove_reachable(dat_vocab *vocab)
 }
 
 dat_status dat_vocab_build(dat_vocab *vocab, dat_token_list tokens, dat_token_list specials,
-                           const dat_unicode *unicode, dat_pattern pattern, int ignore_merges, size_t *culprit)
+                           const dat_unicode *unicode, dat_pattern pattern, dat_before before, int ignore_merges,
+                           size_t *culprit)
 {
     memset(vocab, 0, sizeof *vocab);
     *culprit = 0;
+    vocab->before = before;
     vocab->pattern = pattern;
     vocab->ignore_merges = ignore_merges;
     dat_classes_init(&vocab->classes, unicode);
@@ -132,7 +134,8 @@ dat_status dat_vocab_build(dat_vocab *vocab, dat_token_list tokens, dat_token_li
         status = prove_reachable(vocab);
     }
     if (status == DAT_OK) {
-        status = dat_specials_build(&vocab->specials, specials.text, specials.offsets, specials.ids, specials.count);
+        status = dat_specials_build(&vocab->specials, specials.text, specials.offsets, specials.ids, specials.flags,
+                                    specials.count, before.nfc);
     }
     if (status != DAT_OK) {
         dat_vocab_clear(vocab);
