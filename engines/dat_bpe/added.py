@@ -114,5 +114,5 @@ def _check_together(tokens: Sequence[AddedToken], nfc: bool, version: int, where
             if greedy is not None and _core.classes(version, [first])[0] & _BLANK:
                 raise LoadError(
                     f"added token {greedy!r} takes the blanks behind it (rstrip), and {token.text!r} begins with one",
-                    where=where, remedy="leave one of them out, or drop the flag: implementations give such blanks to both",
+                    where=where, remedy="leave one out, or drop the flag: implementations give such blanks to both",
                 )

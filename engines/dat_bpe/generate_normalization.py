@@ -127,7 +127,8 @@ def render() -> str:
     datas = [read_normalization(text, version) for version in VERSIONS]
     newest = datas[-1]
     each_kinds = [kinds(data) for data in datas]
-    numbers = {kind: number for number, kind in enumerate(sorted({(0, 0)}.union(*(made.values() for made in each_kinds))))}
+    every = {(0, 0)}.union(*(made.values() for made in each_kinds))
+    numbers = {kind: number for number, kind in enumerate(sorted(every))}
     blocks: dict[bytes, int] = {}
     indexes = []
     for found in each_kinds:
@@ -180,11 +181,11 @@ def render() -> str:
         rows(calm_leads(each_kinds), 32),
         "};",
         "",
-        f"const uint32_t dat_nfc_points[DAT_NFC_POINTS] = {{",
+        "const uint32_t dat_nfc_points[DAT_NFC_POINTS] = {",
         rows(full, 16),
         "};",
         "",
-        f"const uint16_t dat_nfc_starts[DAT_NFC_POINTS + 1] = {{",
+        "const uint16_t dat_nfc_starts[DAT_NFC_POINTS + 1] = {",
         rows([*starts, len(parts)], 18),
         "};",
         "",
@@ -192,11 +193,11 @@ def render() -> str:
         rows(parts, 16),
         "};",
         "",
-        f"const dat_composite dat_nfc_composites[DAT_NFC_COMPOSITES] = {{",
+        "const dat_composite dat_nfc_composites[DAT_NFC_COMPOSITES] = {",
         ",\n".join(f"    {{{first}, {second}, {point}, {since[first, second]}}}" for (first, second), point in pairs),
         "};",
         "",
-        f"const dat_range dat_word_ranges[DAT_WORD_RANGES] = {{",
+        "const dat_range dat_word_ranges[DAT_WORD_RANGES] = {",
         ",\n".join(f"    {{{first}, {last}}}" for first, last in ranges),
         "};",
         "",
