@@ -32,7 +32,7 @@ static void record_lookups(const dat_vocab *vocab, const uint8_t *piece, const d
 }
 #endif
 
-static dat_status append(dat_ids *out, uint32_t id)
+static dat_status append_id(dat_ids *out, uint32_t id)
 {
     dat_status status = dat_ids_room(out, 1);
     if (status == DAT_OK) {
@@ -56,12 +56,12 @@ dat_status dat_known(const dat_vocab *vocab, dat_scratch *scratch, const uint8_t
     if (size <= DAT_CACHE_BYTES && (scratch->settings.uses & DAT_USE_WORDS)) {
         const dat_word *word = dat_words_find(&vocab->words, low, high);
         if (word != NULL) {
-            return append(out, word->id);
+            return append_id(out, word->id);
         }
     } else {
         uint32_t index = whole_piece(vocab, piece, size, 0);
         if (index != DAT_NONE) {
-            return append(out, dat_id(vocab, index));
+            return append_id(out, dat_id(vocab, index));
         }
     }
     if (size <= DAT_WIDE_BYTES && scratch->cache.wide != NULL) {
@@ -107,7 +107,7 @@ dat_status dat_piece(const dat_vocab *vocab, dat_scratch *scratch, const uint8_t
     size_t first = out->count;
     uint32_t index = whole_piece(vocab, piece, size, trace != NULL);
     dat_status status = index != DAT_NONE
-                            ? append(out, index)
+                            ? append_id(out, index)
                             : dat_merge(&vocab->merges, &scratch->room, piece, size,
                                         !(scratch->settings.uses & DAT_USE_LINEAR), out, trace);
     if (status == DAT_OK) {

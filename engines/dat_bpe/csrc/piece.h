@@ -32,6 +32,8 @@ typedef struct {
     dat_cache cache;
     dat_merge_room room;
     dat_split_room split;
+    dat_normal normal;  /* of the stretch at hand */
+    dat_bytes prefixed; /* a stretch with a space before it */
     dat_ids found; /* ids of the pieces that were not in the cache */
     dat_settings settings;
 } dat_scratch;

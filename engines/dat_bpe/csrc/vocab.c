@@ -362,7 +362,7 @@ static void fill_merges(const builder *made, dat_profile *profile, const dat_tri
     }
 }
 
-static int is_word(const builder *made, uint32_t index, int ignore_merges)
+static int may_be_word(const builder *made, uint32_t index, int ignore_merges)
 {
     size_t size;
     (void)given(made, index, &size);
@@ -375,7 +375,7 @@ static void fill_words(const builder *made, dat_profile *profile)
     size_t mask = ((size_t)1 << profile->word_bits) - 1;
     for (uint32_t i = 0; i < profile->count; i++) {
         uint32_t old = made->order[i];
-        if (!is_word(made, old, (profile->flags & DAT_IGNORE_MERGES) != 0)) {
+        if (!may_be_word(made, old, (profile->flags & DAT_IGNORE_MERGES) != 0)) {
             continue;
         }
         size_t size;
@@ -444,7 +444,7 @@ static dat_status assemble(builder *made, const dat_unicode *unicode, dat_patter
         }
     }
     for (uint32_t i = 0; i < count; i++) {
-        words += (size_t)is_word(made, i, ignore_merges);
+        words += (size_t)may_be_word(made, i, ignore_merges);
     }
     dat_classes classes;
     dat_classes_init(&classes, unicode);
@@ -505,8 +505,8 @@ static void clear_builder(builder *made)
 }
 
 dat_status dat_vocab_build(dat_vocab *vocab, dat_token_list tokens, const dat_merge_list *merges,
-                           dat_token_list specials, const dat_unicode *unicode, dat_pattern pattern, int ignore_merges,
-                           size_t *culprit)
+                           dat_token_list specials, const dat_unicode *unicode, dat_pattern pattern, dat_before before,
+                           int ignore_merges, size_t *culprit)
 {
     memset(vocab, 0, sizeof *vocab);
     builder made;
@@ -537,7 +537,7 @@ dat_status dat_vocab_build(dat_vocab *vocab, dat_token_list tokens, const dat_me
     }
     clear_builder(&made);
     if (status == DAT_OK) {
-        status = dat_vocab_view(vocab, block, size, specials, unicode);
+        status = dat_vocab_view(vocab, block, size, specials, unicode, before);
         vocab->own = block;
         if (status != DAT_OK) {
             dat_vocab_clear(vocab);
@@ -547,7 +547,7 @@ dat_status dat_vocab_build(dat_vocab *vocab, dat_token_list tokens, const dat_me
 }
 
 dat_status dat_vocab_view(dat_vocab *vocab, const void *block, size_t size, dat_token_list specials,
-                          const dat_unicode *unicode)
+                          const dat_unicode *unicode, dat_before before)
 {
     memset(vocab, 0, sizeof *vocab);
     dat_status status = dat_profile_check(block, size);
@@ -557,6 +557,7 @@ dat_status dat_vocab_view(dat_vocab *vocab, const void *block, size_t size, dat_
     const dat_profile *head = block;
     dat_classes_init(&vocab->classes, unicode);
     vocab->profile = head;
+    vocab->before = before;
     vocab->count = head->count;
     vocab->longest = head->longest;
     vocab->text_size = (size_t)head->sections[DAT_TEXT].size;
@@ -596,7 +597,8 @@ dat_status dat_vocab_view(dat_vocab *vocab, const void *block, size_t size, dat_
         !vocab->merges.flags || !vocab->merges.shorter || !vocab->merges.splits) {
         return DAT_DAMAGED;
     }
-    return dat_specials_build(&vocab->specials, specials.text, specials.offsets, specials.ids, specials.count);
+    return dat_specials_build(&vocab->specials, specials.text, specials.offsets, specials.ids, specials.flags, specials.count,
+                              before.nfc);
 }
 
 void dat_vocab_clear(dat_vocab *vocab)

@@ -12,6 +12,12 @@
 #include "split.h"
 #include "words.h"
 
+/* What is done to the text between added tokens before it is split. */
+typedef struct {
+    const dat_nfc *nfc; /* NULL: no normalizer */
+    int prefix_space;   /* a space goes before text that does not begin with one */
+} dat_before;
+
 /* Inside, a token is its index: ascending in order of merging (for ranks: of id), so that gaps and large ids cost
  * nothing. */
 typedef struct {
@@ -30,6 +36,7 @@ typedef struct {
     size_t unreachable;
     int ignore_merges;             /* a piece that is a token is that token, reachable or not */
     dat_specials specials;
+    dat_before before;
     dat_classes classes;
     dat_pattern pattern;
     const dat_splitter *splitter;  /* lent, and set after the build: then it splits, and `pattern` does not */
@@ -39,6 +46,7 @@ typedef struct {
     const uint8_t *text;
     const uint64_t *offsets; /* [count + 1] */
     const uint32_t *ids;     /* ascending */
+    const uint8_t *flags;    /* of added tokens (special.h); NULL: none */
     size_t count;
 } dat_token_list;
 
@@ -51,13 +59,13 @@ typedef struct {
 
 /* On failure the vocabulary is cleared, and *culprit is the byte or the index that the status speaks of. */
 dat_status dat_vocab_build(dat_vocab *vocab, dat_token_list tokens, const dat_merge_list *merges,
-                           dat_token_list specials, const dat_unicode *unicode, dat_pattern pattern, int ignore_merges,
-                           size_t *culprit);
+                           dat_token_list specials, const dat_unicode *unicode, dat_pattern pattern, dat_before before,
+                           int ignore_merges, size_t *culprit);
 
 /* A vocabulary over the `size` bytes at `block` (aligned to 64), which stay the caller's and must outlive it. DAT_DAMAGED
  * where the head or a section's place is wrong; the contents are not read. Specials are given apart. */
 dat_status dat_vocab_view(dat_vocab *vocab, const void *block, size_t size, dat_token_list specials,
-                          const dat_unicode *unicode);
+                          const dat_unicode *unicode, dat_before before);
 void dat_vocab_clear(dat_vocab *vocab);
 
 /* The bytes of a token; none for an index that there is not. */
