@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -16,6 +17,7 @@ class Adapter:
 
     name = "dat-bpe"
     operations = ("encode", "encode_batch", "decode", "offsets")
+    entries = ("whole", "documents_list", "batch_flat", "batch_list")
     offset_unit = "bytes"
     rejects = ()
 
@@ -45,7 +47,7 @@ class Adapter:
                 specials=dict(contract["special_tokens"]),
                 unicode=contract["unicode"],
                 ignore_merges=contract["ignore_merges"],
-                cache_bits=int(options.get("cache_bits", 16)),
+                **options,  # an option that the encoder has not is a TypeError, never ignored
             )
         except dat_bpe.LoadError as error:
             if "pattern" in str(error) or "Unicode" in str(error):
@@ -61,6 +63,20 @@ class Adapter:
     def encode_batch(self, items: list[bytes], threads: int) -> tuple[Any, Any]:
         values, offsets = self.encoder.encode_batch(items, threads=threads, specials=self.specials)
         return values, numpy.diff(offsets).astype(numpy.uint32)
+
+    def whole(self, item: bytes) -> Any:
+        return self.encoder.encode(item)
+
+    def documents_list(self, item: bytes) -> list[int]:
+        return self.encoder.encode(item).tolist()  # type: ignore[no-any-return]
+
+    def batch_flat(self, items: list[bytes], threads: int) -> tuple[Any, Any]:
+        return self.encoder.encode_batch(items, threads=threads)
+
+    def batch_list(self, items: list[bytes], threads: int) -> list[list[int]]:
+        values, offsets = self.encoder.encode_batch(items, threads=threads)
+        flat, edges = values.tolist(), offsets.tolist()
+        return [flat[a:b] for a, b in pairwise(edges)]
 
     def decode(self, ids: Any) -> bytes:
         return self.encoder.decode(ids)

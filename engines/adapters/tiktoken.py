@@ -16,6 +16,7 @@ class Adapter:
 
     name = "tiktoken"
     operations = ("encode", "encode_batch", "decode")
+    entries = ("whole", "documents_list", "batch_flat", "batch_list")
     rejects = (UnicodeDecodeError,)
 
     def version(self) -> str:
@@ -39,6 +40,7 @@ class Adapter:
             mergeable_ranks={base64.b64decode(token): int(rank) for token, rank in pairs},
             special_tokens=dict(contract["special_tokens"]) if self.specials else {},
         )
+        self.documents_list = self.encoding.encode_ordinary
 
     def prepare(self, document: bytes) -> str | bytes:
         try:
@@ -50,6 +52,18 @@ class Adapter:
 
     def prepare_batch(self, document: bytes) -> str:
         return document.decode()  # the batch entry points take text only
+
+    def whole(self, item: str) -> Any:
+        return self.encoding.encode_to_numpy(item, disallowed_special=())
+
+    def batch_flat(self, items: list[str], threads: int) -> list[list[int]]:
+        return self.encode_batch(items, threads)  # it has no flat form
+
+    def batch_list(self, items: list[str], threads: int) -> list[list[int]]:
+        if threads > 1:
+            return self.encode_batch(items, threads)
+        encode = self.encoding.encode_ordinary  # its batch is a pool of threads
+        return [encode(item) for item in items]
 
     def encode(self, item: str | bytes) -> list[int]:
         if type(item) is bytes:
