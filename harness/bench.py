@@ -110,7 +110,8 @@ def opener(roster: Mapping[str, EngineSpec], *, threads: int = 1, cpus: Sequence
     def open_one(who: Contestant, loaded: Loaded) -> Host:
         contract = target(who.spec.name, loaded.contract, {**roster, who.spec.name: who.spec}).contract
         return open_host(
-            who.spec.name, loaded, contract, roster=roster, threads=threads, options=who.options, cpus=cpus
+            who.spec.name, loaded, contract, roster=roster, threads=threads, options=who.options, cpus=cpus,
+            cpu_limit=False,
         )
 
     return open_one

@@ -31,7 +31,7 @@ class GrowthRow:
         """Time a byte at the large size over that at the small one, of medians."""
         figures = [self.ns_byte[size] for size in sorted(self.ns_byte)]
         small, large = figures if len(figures) == 2 else (None, None)
-        return large.median / small.median if small and large else None
+        return large.median / small.median if small and large and small.median else None
 
     def to_json(self) -> dict[str, Any]:
         return {

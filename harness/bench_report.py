@@ -272,8 +272,8 @@ def markdown(report: dict[str, Any]) -> str:
         f"Made by `{report['command']}` on {report['finished'][:10]}.",
         "",
         f"Machine: {machine['cpu']}, {machine['cores']} cores, {machine['memory'] / 2**30:.0f} GiB, "
-        f"{machine['platform']}, Python {machine['python']}. One thread, kept on processor {report['cpu']}, unless a "
-        "table says otherwise.",
+        f"{machine['platform']}, Python {machine['python']}; load average {machine['load_average']} when it began. "
+        f"One thread, kept on processor {report['cpu']}, unless a table says otherwise.",
         "",
         "Every figure is of a call whose own output has the SHA-256 digest of the reference's ids on the same text "
         f"({references}); the column *ids* begins it. Median (least–greatest) of {report['repeat']} repetitions, "

@@ -87,7 +87,7 @@ def run(plan: Plan, console: Console) -> dict[str, Any]:
         "command": "tokassay " + shlex.join(sys.argv[1:]),
         "started": begun.isoformat(timespec="seconds"),
         "tokassay": version("tokassay"),
-        "machine": capture(),
+        "machine": {**capture(), "load_average": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None},
         "cpu": plan.cpu,
         "repeat": plan.repeat,
         "subject": who[0].label,

@@ -105,12 +105,13 @@ def open_host(
     cache: Path | None = None,
     options: Mapping[str, Any] | None = None,
     cpus: Sequence[int] = (),
+    cpu_limit: bool = True,
 ) -> Host:
     """A host of the engine `name` (or `oracle`), started and loaded, ready to be asked; the caller closes it.
 
     `contract` is `loaded.contract` under the variants and the special-token policy that are wanted; it is not
     changed. `cache` holds the files made for engines (default: the user's cache folder). `options` go to the engine's
-    adapter beside the roster's; `cpus` are the processors it is kept on. Raises Unsupported where the engine cannot
+    adapter beside the roster's; `cpus` and `cpu_limit` are the Host's. Raises Unsupported where the engine cannot
     serve the contract, InputError for an unknown name, HostFailure where it does not start.
     """
     spec = find_spec(name, roster)
@@ -123,7 +124,7 @@ def open_host(
     except EnvironmentFault as error:
         raise Unsupported(f"{error}; {error.remedy}") from None
     paths = materialize(loaded, contract, cache or cache_dir() / "vocab")
-    host = Host(spec, python, threads=threads, cpus=cpus)
+    host = Host(spec, python, threads=threads, cpus=cpus, cpu_limit=cpu_limit)
     try:
         host.load(contract.to_json(), paths, options)
     except BaseException:

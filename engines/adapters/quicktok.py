@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import shutil
 import tempfile
+from hashlib import sha256
 from pathlib import Path
 from struct import pack
 from typing import TYPE_CHECKING, Any
@@ -33,17 +34,29 @@ class Adapter:
         scanner = options["scanners"].get(contract["pretokenizer"][0] if len(contract["pretokenizer"]) == 1 else "")
         if scanner is None or "tiktoken" not in files or contract["normalizer"] != "none":
             raise Unsupported("quicktok has scanners for the patterns of cl100k, o200k, Qwen and tekken only")
-        with open(files["tiktoken"], "rb") as lines:
-            tokens = [(base64.b64decode(token), int(rank)) for token, rank in (line.split() for line in lines)]
-        with tempfile.TemporaryDirectory() as folder:
-            for table in TABLES.glob("*.bin*"):
-                shutil.copy(table, folder)
-            rows = b"".join(pack("<H", len(token)) + token + pack("<I", rank) for token, rank in tokens)
-            Path(folder, "audited.vocab").write_bytes(pack("<I", len(tokens)) + rows)
-            Path(folder, "audited.special").write_bytes(pack("<I", 0))
-            Path(folder, "audited.enc").write_text(f"scanner={scanner}\n")
-            self.tokenizer = quicktok.Tokenizer("audited", folder)
+        folder = self.converted(Path(files["tiktoken"]), scanner)
+        self.tokenizer = quicktok.Tokenizer("audited", str(folder))
         self.documents_list = self.tokenizer.encode_ordinary  # its own bound method: no call of ours
+
+    def converted(self, ranks: Path, scanner: str) -> Path:
+        """Its own form of the ranks, in a folder beside them: made once, so that a load is not charged with ours."""
+        data = ranks.read_bytes()
+        folder = ranks.with_name(f"quicktok-{self.version()}-{scanner}-{sha256(data).hexdigest()[:16]}")
+        if folder.is_dir():
+            return folder
+        tokens = [(base64.b64decode(token), int(rank)) for token, rank in (line.split() for line in data.splitlines())]
+        rows = b"".join(pack("<H", len(token)) + token + pack("<I", rank) for token, rank in tokens)
+        made = Path(tempfile.mkdtemp(dir=ranks.parent))
+        for table in TABLES.glob("*.bin*"):
+            shutil.copy(table, made)
+        (made / "audited.vocab").write_bytes(pack("<I", len(tokens)) + rows)
+        (made / "audited.special").write_bytes(pack("<I", 0))
+        (made / "audited.enc").write_text(f"scanner={scanner}\n")
+        try:
+            made.rename(folder)
+        except OSError:  # another process was first
+            shutil.rmtree(made)
+        return folder
 
     def prepare(self, document: bytes) -> str:
         return document.decode()
