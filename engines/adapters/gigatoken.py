@@ -6,8 +6,10 @@ import json
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+import awkward  # type: ignore[import-not-found] # noqa: F401 - its first batch would import it, on the clock
 import gigatoken  # type: ignore[import-not-found]
 import numpy as np
+import numpy.ma
 
 if TYPE_CHECKING:
     from tokassay.engines.host import Unsupported

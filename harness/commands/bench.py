@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from tokassay.harness.bench_run import Plan
 
 app = typer.Typer()
+WIDTH = 132  # of tables that go to a file or a pipe
 Many = list[str] | None
 
 
@@ -96,12 +97,14 @@ def show(report: dict[str, object]) -> None:
     from tokassay.harness.bench_report import tables, voids
 
     console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=WIDTH)
     for table in tables(report):
         made = Table(title=table.title, title_justify="left")
         for number, column in enumerate(table.columns):
             made.add_column(column, justify="right" if number else "left", overflow="fold")
         for row in table.rows:
-            made.add_row(*row)
+            made.add_row(*(cell.replace(" (", "\n(").replace(") ", ")\n") for cell in row))
         console.print(made)
     for one in voids(report):
         console.print(one, markup=False)
