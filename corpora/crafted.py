@@ -70,7 +70,7 @@ def colliding(size: int, seed: int = 0) -> bytes:
         rows[:, place] = ord("b") + letter  # b to o: with the last bit turned, c to n and so still a letter
         rows[:, 8 + place] = (ord("b") + letter) ^ 1
     block = rows.tobytes()
-    return (block * -(-size // len(block)))[:size]
+    return (block * -(-size // len(block)))[:size] if size else b""
 
 
 CRAFTED: dict[str, Callable[[int, int], bytes]] = {

@@ -366,8 +366,10 @@ def as_rows(out: Any) -> List[Any]:
 class Batch:
     """`encode_batch` with what is needed to blame a failure on the smallest batch that shows it."""
 
-    def __init__(self, op: str, call: Callable[..., Any], threads: int, outcome: Outcome, rejects: Rejects) -> None:
-        self.op, self.call, self.threads, self.outcome, self.rejects = op, call, threads, outcome, rejects
+    def __init__(
+        self, call: Callable[..., Any], threads: int, outcome: Outcome, rejects: Rejects, op: str = "encode_batch"
+    ) -> None:
+        self.call, self.threads, self.outcome, self.rejects, self.op = call, threads, outcome, rejects, op
         self.form = ""
 
     def whole(self, items: List[Any]) -> Tuple[Any, Optional[BaseException], Clock]:
@@ -553,7 +555,7 @@ class Host:
                     outcome.note(live[raised.at], raised.kind, raised.message)
                     out[raised.at] = None
         else:
-            batch = Batch(op, call, threads, outcome, rejects)
+            batch = Batch(call, threads, outcome, rejects, op)
             out, problem, clock = batch.whole(items) if items else ([], None, Clock(0, 0))
             if problem is not None:
                 outcome.irregular = True

@@ -76,7 +76,7 @@ def measured(report: dict[str, Any]) -> bool:
         any(row["verdict"] == EXACT and row["cpu_ns"] for cell in report["cells"] for row in cell["engines"])
         or any(row["ms"] for row in report["load"])
         or any(size["ns_byte"] for row in report["growth"] for size in row["sizes"])
-        or any(row.get("ratio") for row in report["threads"])
+        or any(row["ratio"] for row in report["threads"])
     )
 
 
@@ -182,7 +182,7 @@ def thread_tables(report: dict[str, Any]) -> list[Table]:
             ["engine", "entry", "gain of two threads", "gain of two processes", "threads / processes"],
         )
         for row in own:
-            gains = [_spread(row.get(name), row) for name in ("gain_threads", "gain_processes", "ratio")]
+            gains = [_spread(row[name], row) for name in ("gain_threads", "gain_processes", "ratio")]
             table.rows.append([row["engine"], row["entry"], *gains])
         made.append(table)
     return made

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -71,6 +69,7 @@ class Plan:
     switches: Path | None = None
     short: bool = False
     roster: tuple[Path, ...] = ()
+    command: str = "tokassay bench"
 
 
 def run(plan: Plan, console: Console) -> dict[str, Any]:
@@ -84,7 +83,7 @@ def run(plan: Plan, console: Console) -> dict[str, Any]:
     reference = Reference([contestant(name, roster) for name in REFERENCES], opener(roster))
     report: dict[str, Any] = {
         "schema": SCHEMA,
-        "command": "tokassay " + shlex.join(sys.argv[1:]),
+        "command": plan.command,
         "started": begun.isoformat(timespec="seconds"),
         "tokassay": version("tokassay"),
         "machine": {**capture(), "load_average": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None},

@@ -44,8 +44,8 @@ class ThreadsRow:
 
     def to_json(self) -> dict[str, Any]:
         gains = self.gains()
-        named = dict(zip(("gain_threads", "gain_processes", "ratio"), gains, strict=True)) if gains else {}
-        return {**vars(self), **{name: gain.to_json() for name, gain in named.items()}}
+        named = zip(("gain_threads", "gain_processes", "ratio"), gains or (None,) * 3, strict=True)
+        return {**vars(self), **{name: gain.to_json() if gain else None for name, gain in named}}
 
 
 def run_threads(

@@ -18,6 +18,7 @@ Many = list[str] | None
 
 @app.command()
 def bench(
+    context: typer.Context,
     vocab: Annotated[Many, typer.Option(help="Vocabularies, by commas or one at a time; default gpt2,cl100k.")] = None,
     text: Annotated[
         Many,
@@ -63,7 +64,7 @@ def bench(
         vocabularies=words(vocab), texts=words(text), entries=words(entry), engines=words(engines), states=words(state),
         repeat=repeat, cpu=cpu, size=int(size * 1e6), tables=everything or not (load or growth or threads > 1),
         load=load or everything, growth=growth or everything, threads=threads > 1 or everything, ablation=ablation,
-        switches=switches, short=everything, roster=tuple(roster or ()),
+        switches=switches, short=everything, roster=tuple(roster or ()), command=spelled(context),
     )
     console = Console(stderr=True)
     report = run(plan, console)
@@ -74,6 +75,25 @@ def bench(
     else:
         show(report)
     raise typer.Exit(AGREED if report["exit_code"] == 0 else NOTHING)
+
+
+def spelled(context: typer.Context) -> str:
+    """The command line that repeats this one: what was given, by its options' names."""
+    import shlex
+
+    parts = ["tokassay", "bench"]
+    for parameter in context.command.params:
+        value = context.params.get(parameter.name or "")
+        source = context.get_parameter_source(parameter.name or "")
+        if source is None or source.name != "COMMANDLINE" or parameter.name == "markdown":
+            continue
+        flag = max(parameter.opts, key=len)
+        if isinstance(value, bool):
+            parts.append(flag)
+        else:
+            values = value if isinstance(value, list | tuple) else [value]
+            parts += [word for one in values for word in (flag, str(one))]
+    return shlex.join(parts)
 
 
 def words(given: list[str] | None) -> tuple[str, ...]:
