@@ -19,6 +19,7 @@ WORDS = SYLLABLES**WORD_SYLLABLES  # how many words of four syllables there are:
 STRIDE = 61_803_399  # coprime to WORDS: multiples of it, taken modulo WORDS, visit every word once
 HAN_FIRST, HAN_COUNT = 0x4E00, 0x4000  # the first 16,384 of the CJK unified ideographs, all letters of three bytes
 COLLIDING = 1 << 16
+ONE_PRETOKEN = ("letters", "spaces", "ideographs")  # under every published pattern
 
 
 def letters(size: int, seed: int = 0) -> bytes:

@@ -28,6 +28,9 @@ COLD, WARM, REPLAY = STATES = ("cold", "warm", "replay")
 WHOLE = "whole"
 ENTRIES = (WHOLE, "documents-list", "batch-flat", "batch-list")
 REFERENCES = ("tiktoken", "tokenizers")  # the second for texts that the first cannot encode at all
+# For one pretoken of any length, whose scan overflows both: the first one's merging alone. That the text is one
+# pretoken is by construction, and seen at a size that both can scan.
+PIECE = "tiktoken[piece=true]"
 RIVALS = ("gigatoken", "snaptokens", "quicktok-v1", "splintr-rs", "fastokens")
 ENGINES = ("dat-bpe", *RIVALS)
 REFERENCE_TIMEOUT_S = 900.0
@@ -129,11 +132,12 @@ class NoReference(Exception):
 class Reference:
     """The reference's ids, asked once for each vocabulary, text, half and cut.
 
-    The first of `whos` that encodes every document is believed; the others are for what it cannot encode at all.
+    The first of `whos` that encodes every document is believed; the others are for what it cannot encode at all, and
+    `piece` for what is one pretoken besides.
     """
 
-    def __init__(self, whos: Sequence[Contestant], open_one: Opener) -> None:
-        self.whos, self._open = whos, open_one
+    def __init__(self, whos: Sequence[Contestant], open_one: Opener, piece: Contestant | None = None) -> None:
+        self.whos, self._open, self._piece = whos, open_one, piece
         self._known: dict[tuple[str, str, bool], Expected] = {}
 
     def expected(self, loaded: Loaded, half: Half, cut: bool) -> Expected:
@@ -145,7 +149,8 @@ class Reference:
 
     def _ask(self, loaded: Loaded, half: Half, cut: bool) -> Expected:
         said = []
-        for who in self.whos:
+        piece = [self._piece] if self._piece and half.one_pretoken and not cut else []
+        for who in [*self.whos, *piece]:
             try:
                 with self._open(who, loaded) as host:
                     host.timeout_s = max(host.timeout_s, REFERENCE_TIMEOUT_S)

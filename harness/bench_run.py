@@ -20,6 +20,7 @@ from tokassay.harness import ablation
 from tokassay.harness.bench import (
     ENGINES,
     ENTRIES,
+    PIECE,
     REFERENCES,
     STATES,
     WHOLE,
@@ -80,7 +81,9 @@ def run(plan: Plan, console: Console) -> dict[str, Any]:
     switches = ablation.switches(plan.switches) if plan.ablation else []
     who = ablation.contestants(switches, roster) if plan.ablation else contestants(plan, roster, console)
     vocabularies = [load_vocabulary(name) for name in plan.vocabularies]
-    reference = Reference([contestant(name, roster) for name in REFERENCES], opener(roster))
+    reference = Reference(
+        [contestant(name, roster) for name in REFERENCES], opener(roster), contestant(PIECE, roster)
+    )
     report: dict[str, Any] = {
         "schema": SCHEMA,
         "command": plan.command,

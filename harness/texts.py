@@ -14,7 +14,7 @@ from functools import cached_property
 from importlib.resources import files
 
 import numpy as np
-from tokassay.corpora.crafted import CRAFTED
+from tokassay.corpora.crafted import CRAFTED, ONE_PRETOKEN
 from tokassay.corpora.fetch import cache_dir
 from tokassay.corpora.open import open_corpus
 from tokassay.corpora.prepared import manifest_of, real_entries
@@ -30,10 +30,11 @@ PRESET = "bench.toml"
 
 @dataclass(frozen=True)
 class Half:
-    """One text. `whole` is its body as one document, `cut` as documents of at most `document` bytes."""
+    """One text, and the size its documents are cut to. `one_pretoken`: no pattern splits it, by its construction."""
 
     data: bytes = field(repr=False)
     document: int = DOCUMENT
+    one_pretoken: bool = False
 
     @cached_property
     def sha256(self) -> str:
@@ -123,7 +124,7 @@ def load_text(kind: str, size: int) -> Text:
         halves = split(list(groups(sources)), size)
     document = int(str(table.get("document", DOCUMENT)))
     entries = tuple(str(entry) for entry in _list(table.get("entries")))
-    a, b = (Half(data, document) for data in halves)
+    a, b = (Half(data, document, table.get("crafted") in ONE_PRETOKEN) for data in halves)
     return Text(kind, str(table["title"]), sources, entries, a, b)
 
 

@@ -34,6 +34,7 @@ class Adapter:
         with open(files["tiktoken"], "rb") as lines:
             pairs = [line.split() for line in lines if line.strip()]
         self.specials = contract["specials"] == "on"
+        self.piece = bool(options.get("piece"))  # every document is one pretoken: merged, not split
         self.encoding = tiktoken.Encoding(
             "audited",
             pat_str=contract["pretokenizer"][0],
@@ -66,6 +67,8 @@ class Adapter:
         return [encode(item) for item in items]
 
     def encode(self, item: str | bytes) -> list[int]:
+        if self.piece:
+            return self.encoding._encode_single_piece(item)
         if type(item) is bytes:
             return self.encoding._encode_bytes(item)
         if self.specials:

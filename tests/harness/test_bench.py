@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 from tokassay.engines.roster import EngineSpec, load_roster
 from tokassay.harness.bench import (
+    PIECE,
     STATES,
     Cell,
     Contestant,
+    NoReference,
     Reference,
     Result,
     contestant,
@@ -22,7 +24,7 @@ from tokassay.harness.bench import (
 from tokassay.harness.bench_load import LoadRow, run_load
 from tokassay.harness.errors import InputError
 from tokassay.harness.load import Loaded, load_vocabulary
-from tokassay.harness.texts import Half, Text
+from tokassay.harness.texts import Half, Text, load_text
 
 A, B = b"first..." + b"cold text " * 700, b"second.." + b"warm text " * 900
 Cells = Callable[..., dict[str, Result]]
@@ -136,6 +138,21 @@ def test_the_second_reference_stands_in(bench: Cells) -> None:
     result = bench("none", references=("dies-loading", "none"), repeat=1, states=("cold",))["cold"]
     assert result.rows[0].exact
     assert result.source == "none 1.0"
+
+
+@pytest.mark.parametrize("kind", ["letters", "spaces", "ideographs"])
+def test_merging_alone_is_a_reference_for_what_is_one_pretoken(gpt2: Loaded, kind: str) -> None:
+    """By tiktoken itself, whose scan of a text of this size still works; it stands in last, and for such text only."""
+    engines = load_roster()
+    open_one = opener(engines)
+    tiktoken, piece = (contestant(name, engines) for name in ("tiktoken", PIECE))
+    text = load_text(kind, 3_000)
+    right = Reference([tiktoken], open_one).expected(gpt2, text.a, False)
+    alone = Reference([], open_one, piece).expected(gpt2, text.a, False)
+    assert (alone.digest, alone.source) == (right.digest, f"{PIECE} 0.14.0")
+    assert Reference([tiktoken], open_one, piece).expected(gpt2, text.a, False).source == "tiktoken 0.14.0"
+    with pytest.raises(NoReference):
+        Reference([], open_one, piece).expected(gpt2, Half(b"two words"), False)
 
 
 # -- states and order -------------------------------------------------------------------------------------
