@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -13,13 +12,14 @@ if TYPE_CHECKING:
 
 
 class Adapter:
-    """Contracts of ranks under `byte-alphabet`, whose single pattern the encoder has a machine for."""
+    """Contracts of ranks under `byte-alphabet`; `notes` says where the pretokenizer goes by the general path."""
 
     name = "dat-bpe"
     operations = ("encode", "encode_batch", "decode", "offsets")
     entries = ("whole", "documents_list", "batch_flat", "batch_list")
     offset_unit = "bytes"
     rejects = ()
+    notes: tuple[str, ...] = ()
 
     def version(self) -> str:
         return dat_bpe.__version__
@@ -35,24 +35,29 @@ class Adapter:
         ):
             if contract[field] != modelled:
                 raise Unsupported(f"{field} {contract[field]!r}: dat-bpe has {modelled!r} only")
-        if contract["added_tokens"]:
+        if contract["added_tokens"] and contract["specials"] == "on":
             raise Unsupported("added_tokens: dat-bpe has special tokens without flags only")
-        if len(contract["pretokenizer"]) != 1:
-            raise Unsupported(f"pretokenizer: dat-bpe applies one pattern, not {len(contract['pretokenizer'])}")
         self.specials = contract["specials"] == "on" and bool(contract["special_tokens"])
         try:
             self.encoder = dat_bpe.Encoder.load(
                 files["tiktoken"],
-                pattern=contract["pretokenizer"][0],
+                pattern=contract["pretokenizer"],
                 specials=dict(contract["special_tokens"]),
                 unicode=contract["unicode"],
                 ignore_merges=contract["ignore_merges"],
                 **options,  # an option that the encoder has not is a TypeError, never ignored
             )
+        except dat_bpe.PatternError as error:
+            raise Unsupported(f"pretokenizer: {error}") from error
         except dat_bpe.LoadError as error:
-            if "pattern" in str(error) or "Unicode" in str(error):
+            if "Unicode" in str(error):
                 raise Unsupported(str(error)) from error
             raise
+        self.whole, self.documents_list = self.encoder.encode, self.encoder.encode_list
+        if threads > 1:  # one document over threads is a batch of one
+            self.whole = lambda item: self.encoder.encode_batch([item], threads=threads)[0]
+        if self.encoder.pretokenizer_path == "general":
+            self.notes = ("its pretokenizer is interpreted (no machine is written for it, or it was asked for): slower",)
 
     def prepare(self, document: bytes) -> bytes:
         return document
@@ -64,19 +69,11 @@ class Adapter:
         values, offsets = self.encoder.encode_batch(items, threads=threads, specials=self.specials)
         return values, numpy.diff(offsets).astype(numpy.uint32)
 
-    def whole(self, item: bytes) -> Any:
-        return self.encoder.encode(item)
-
-    def documents_list(self, item: bytes) -> list[int]:
-        return self.encoder.encode(item).tolist()  # type: ignore[no-any-return]
-
     def batch_flat(self, items: list[bytes], threads: int) -> tuple[Any, Any]:
         return self.encoder.encode_batch(items, threads=threads)
 
     def batch_list(self, items: list[bytes], threads: int) -> list[list[int]]:
-        values, offsets = self.encoder.encode_batch(items, threads=threads)
-        flat, edges = values.tolist(), offsets.tolist()
-        return [flat[a:b] for a, b in pairwise(edges)]
+        return self.encoder.encode_batch_lists(items, threads=threads)
 
     def decode(self, ids: Any) -> bytes:
         return self.encoder.decode(ids)

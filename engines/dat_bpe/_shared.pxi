@@ -1,9 +1,12 @@
 # What the plain build (_core) and the trace build (_trace) share: the tables, and every way of asking them.
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBUF_SIMPLE, PyBUF_STRIDES, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.list cimport PyList_New, PyList_SET_ITEM
+from cpython.long cimport PyLong_FromUnsignedLong
+from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 import numpy
 
@@ -18,6 +21,10 @@ cdef extern from "csrc/common.h" nogil:
         DAT_DUPLICATE_TEXT
         DAT_DUPLICATE_ID
         DAT_EMPTY_TOKEN
+        DAT_BAD_MERGE
+        DAT_TOO_MANY
+        DAT_BAD_PROGRAM
+        DAT_DAMAGED
     ctypedef struct dat_ids:
         uint32_t *items
         size_t count
@@ -28,6 +35,8 @@ cdef extern from "csrc/common.h" nogil:
     void *dat_zeroed(size_t count, size_t size)
     void dat_free(void *block)
     dat_status dat_ids_room(dat_ids *ids, size_t more)
+    void dat_ids_fit(dat_ids *ids)
+    void dat_ids_free(uint32_t *items, size_t room)
     void dat_ids_clear(dat_ids *ids)
 
 cdef extern from "csrc/unicode_tables.h" nogil:
@@ -50,6 +59,25 @@ cdef extern from "csrc/classify.h" nogil:
     void dat_classes_init(dat_classes *classes, const dat_unicode *unicode)
     uint32_t dat_byte_character(uint8_t byte)
     unsigned dat_class(const dat_classes *classes, uint32_t value)
+
+cdef extern from "csrc/nfc_tables.h" nogil:
+    ctypedef struct dat_nfc:
+        pass
+    const dat_nfc dat_nfc_versions[4]
+
+cdef extern from "csrc/normalize.h" nogil:
+    ctypedef struct dat_edit:
+        size_t origin "from"
+        size_t to
+        size_t at
+        size_t upto
+    ctypedef struct dat_normal:
+        dat_edit *edits
+        size_t edit_count
+    void dat_normal_clear(dat_normal *work)
+    dat_status dat_normalize(
+        const dat_nfc *nfc, dat_normal *work, const uint8_t *text, size_t size, const uint8_t **result,
+        size_t *result_size)
 
 cdef extern from "csrc/trace.h" nogil:
     ctypedef struct dat_event:
@@ -97,40 +125,93 @@ cdef extern from "csrc/dat.h" nogil:
         size_t count
     uint32_t dat_find(const dat_trie *trie, const uint8_t *text, size_t size)
 
-cdef extern from "csrc/pairs.h" nogil:
-    ctypedef struct dat_pairs:
-        size_t count
+cdef extern from "csrc/merge.h" nogil:
+    uint8_t DAT_REACHABLE
+    ctypedef struct dat_merges:
+        const uint8_t *flags
+        int regular
+
+cdef extern from "csrc/profile.h" nogil:
+    ctypedef struct dat_profile:
+        uint64_t size
+        uint32_t pairs
+
+cdef extern from "csrc/piece.h" nogil:
+    unsigned DAT_USE_CACHE
+    unsigned DAT_USE_WIDE
+    unsigned DAT_USE_WORDS
+    unsigned DAT_USE_CUTS
+    unsigned DAT_USE_LINEAR
+    ctypedef enum dat_level:
+        DAT_SCALAR
+        DAT_AVX2
+        DAT_AVX512
+    dat_level dat_best_level()
+    ctypedef struct dat_settings:
+        unsigned cache_bits
+        unsigned wide_bits
+        unsigned uses
+        dat_level level
+        uint64_t seed
+    ctypedef struct dat_scratch:
+        pass
 
 cdef extern from "csrc/special.h" nogil:
     ctypedef struct dat_specials:
         size_t count
         uint32_t *ids
 
+cdef extern from "csrc/split.h" nogil:
+    ctypedef struct dat_splitter:
+        size_t count
+    ctypedef struct dat_split_room:
+        size_t count
+    dat_status dat_splitter_build(
+        dat_splitter *splitter, const uint32_t *words, const uint64_t *offsets, size_t count,
+        const dat_classes *classes, size_t *culprit)
+    void dat_splitter_clear(dat_splitter *splitter)
+    void dat_split_room_clear(dat_split_room *room)
+    dat_status dat_split_start(
+        const dat_splitter *splitter, dat_split_room *room, const uint8_t *begin, const uint8_t *end)
+    dat_status dat_split(
+        const dat_splitter *splitter, dat_split_room *room, uint64_t *ends, size_t most, size_t *count)
+
 cdef extern from "csrc/vocab.h" nogil:
+    ctypedef struct dat_before:
+        const dat_nfc *nfc
+        int prefix_space
     ctypedef struct dat_vocab:
-        uint32_t *ids
+        const dat_profile *profile
+        const uint32_t *ids
         size_t count
         dat_trie trie
-        dat_pairs pairs
-        uint8_t *reachable
+        dat_merges merges
         size_t unreachable
         dat_specials specials
         dat_classes classes
         dat_pattern pattern
+        const dat_splitter *splitter
     ctypedef struct dat_token_list:
         const uint8_t *text
         const uint64_t *offsets
         const uint32_t *ids
+        const uint8_t *flags
+        size_t count
+    ctypedef struct dat_merge_list:
+        const uint32_t *triples
         size_t count
     dat_status dat_vocab_build(
-        dat_vocab *vocab, dat_token_list tokens, dat_token_list specials, const dat_unicode *unicode,
-        dat_pattern pattern, int ignore_merges, size_t *culprit)
+        dat_vocab *vocab, dat_token_list tokens, const dat_merge_list *merges, dat_token_list specials,
+        const dat_unicode *unicode, dat_pattern pattern, dat_before before, int ignore_merges, size_t *culprit)
     void dat_vocab_clear(dat_vocab *vocab)
     const uint8_t *dat_token(const dat_vocab *vocab, uint32_t index, size_t *size)
 
+cdef extern from "csrc/segment.h" nogil:
+    dat_status dat_piece_ends(
+        const dat_vocab *vocab, dat_scratch *scratch, dat_level level, const uint8_t *p, const uint8_t *end,
+        dat_ids *ends)
+
 cdef extern from "csrc/encode.h" nogil:
-    ctypedef struct dat_scratch:
-        pass
     ctypedef struct dat_document:
         const uint8_t *data
         size_t size
@@ -141,7 +222,7 @@ cdef extern from "csrc/encode.h" nogil:
     void dat_marks_clear(dat_marks *marks)
     void dat_spans(
         const dat_vocab *vocab, const uint32_t *ids, size_t count, const dat_marks *marks, uint64_t *spans)
-    dat_status dat_scratch_init(dat_scratch *scratch, unsigned cache_bits)
+    dat_status dat_scratch_init(dat_scratch *scratch, dat_settings settings)
     void dat_scratch_clear(dat_scratch *scratch)
     dat_status dat_encode(
         const dat_vocab *vocab, dat_scratch *scratch, const uint8_t *document, size_t size, int specials,
@@ -156,6 +237,9 @@ cdef extern from "csrc/decode.h" nogil:
     size_t dat_decode(const dat_vocab *vocab, const uint32_t *ids, size_t count, uint8_t *out, size_t size)
 
 
+# Beyond this id an int is made each time.
+cdef size_t NUMBERS_MOST = 1 << 22
+
 # Below this many bytes the interpreter's lock is kept: giving it up and taking it back costs more than the work.
 cdef size_t KEEP_LOCK = 2048
 
@@ -164,6 +248,9 @@ STATUS_NAMES = {
     DAT_DUPLICATE_TEXT: "duplicate text",
     DAT_DUPLICATE_ID: "duplicate id",
     DAT_EMPTY_TOKEN: "empty token",
+    DAT_BAD_MERGE: "bad merge",
+    DAT_TOO_MANY: "too many tokens",
+    DAT_BAD_PROGRAM: "no program",
 }
 UNICODE_VERSIONS = tuple(dat_unicode_versions[i].name.decode("ascii") for i in range(DAT_UNICODE_VERSIONS))
 CATEGORIES = tuple(dat_category_names[i].decode("ascii") for i in range(DAT_CATEGORIES))
@@ -178,6 +265,22 @@ class TableError(ValueError):
         self.culprit = culprit
 
 
+class DamagedError(ValueError):
+    """A profile whose contents are not what was written."""
+
+
+# Each a level of instructions, and each an optimization that can be left out; none changes an id.
+LEVELS = ("scalar", "avx2", "avx512")
+USES = {
+    "cache": DAT_USE_CACHE, "wide": DAT_USE_WIDE, "words": DAT_USE_WORDS, "cuts": DAT_USE_CUTS, "linear": DAT_USE_LINEAR,
+}
+
+
+def best_level():
+    """The number of the best level that this processor has."""
+    return <int>dat_best_level()
+
+
 cdef int check(dat_status status) except -1:
     if status == DAT_OK:
         return 0
@@ -185,119 +288,208 @@ cdef int check(dat_status status) except -1:
         raise MemoryError("dat-bpe: out of memory")
     if status == DAT_TOO_LONG:
         raise OverflowError("dat-bpe: a pretoken of 4 GiB or more")
+    if status == DAT_DAMAGED:
+        raise DamagedError("the tables contradict each other")
     raise ValueError(STATUS_NAMES.get(status, "error"))
 
 
 cdef class Scratch:
     """What one thread writes to."""
     cdef dat_scratch scratch
+    cdef dat_ids ids  # of a short document, before they go into what is returned
 
-    def __cinit__(self, unsigned cache_bits):
-        check(dat_scratch_init(&self.scratch, cache_bits))
+    def __cinit__(self, Tables owner):
+        check(dat_scratch_init(&self.scratch, owner.settings))
 
     def __dealloc__(self):
         dat_scratch_clear(&self.scratch)
+        dat_ids_clear(&self.ids)
 
 
 cdef class Block:
-    """Numbers that C allocated, lent through the buffer protocol and freed with the last view."""
-    cdef void *items
-    cdef Py_ssize_t shape[2]
-    cdef Py_ssize_t strides[2]
-    cdef Py_ssize_t itemsize
-    cdef int ndim
+    """Ids or offsets that C allocated, lent through the buffer protocol and freed with the last view."""
+    cdef dat_ids ids         # what is owned, if these are ids
+    cdef uint64_t *offsets   # or this
+    cdef Py_ssize_t count
+    cdef Py_ssize_t stride
 
     def __dealloc__(self):
-        dat_free(self.items)
+        dat_ids_clear(&self.ids)
+        dat_free(self.offsets)
 
     def __getbuffer__(self, Py_buffer *buffer, int flags):
-        buffer.buf = self.items
+        wide = self.offsets != NULL
+        self.stride = 8 if wide else 4
+        buffer.buf = <void *>self.offsets if wide else <void *>self.ids.items
         buffer.obj = self
-        buffer.len = self.itemsize * self.shape[0] * (self.shape[1] if self.ndim == 2 else 1)
-        buffer.itemsize = self.itemsize
+        buffer.len = self.stride * self.count
+        buffer.itemsize = self.stride
         buffer.readonly = 0
-        buffer.ndim = self.ndim
+        buffer.ndim = 1
         buffer.format = NULL
         if flags & PyBUF_FORMAT:
-            buffer.format = b"I" if self.itemsize == 4 else b"Q"
-        buffer.shape = self.shape if flags & PyBUF_ND else NULL
-        buffer.strides = self.strides if (flags & PyBUF_STRIDES) == PyBUF_STRIDES else NULL
+            buffer.format = b"Q" if wide else b"I"
+        buffer.shape = &self.count if flags & PyBUF_ND else NULL
+        buffer.strides = &self.stride if (flags & PyBUF_STRIDES) == PyBUF_STRIDES else NULL
         buffer.suboffsets = NULL
         buffer.internal = NULL
 
 
-cdef object lend(void *items, Py_ssize_t count, Py_ssize_t itemsize):
-    """Takes `items` over."""
+cdef object lend_offsets(uint64_t *offsets, Py_ssize_t count):
+    """Takes `offsets` over: numpy.uint64[count]."""
     cdef Block block = Block.__new__(Block)
-    block.items = items
-    block.ndim = 1
-    block.itemsize = itemsize
-    block.shape[0] = count
-    block.strides[0] = itemsize
+    block.offsets = offsets
+    block.count = count
     return numpy.asarray(block)
 
 
 cdef object lend_ids(dat_ids *ids):
     """The vector as a numpy.uint32 array of its own size; the vector is empty afterwards."""
-    cdef void *items = ids.items
-    cdef size_t count = ids.count
+    cdef Block block = Block.__new__(Block)
+    if ids.count == 0:
+        return numpy.empty(0, numpy.uint32)
+    dat_ids_fit(ids)
+    block.ids = ids[0]
+    block.count = ids.count
     ids.items = NULL
     ids.count = ids.room = 0
-    if count == 0:
-        dat_free(items)
-        return numpy.empty(0, numpy.uint32)
-    cdef void *exact = dat_grow(items, count, sizeof(uint32_t))
-    return lend(exact if exact != NULL else items, count, sizeof(uint32_t))
+    return numpy.asarray(block)
+
+
+cdef object copy_ids(const dat_ids *ids):
+    """The ids as a numpy.uint32 array of their own: quicker than lending for some thousands."""
+    cdef object array = EMPTY(ids.count, UINT32)
+    cdef Py_buffer buffer
+    if ids.count:
+        PyObject_GetBuffer(array, &buffer, PyBUF_SIMPLE)
+        memcpy(buffer.buf, ids.items, ids.count * sizeof(uint32_t))
+        PyBuffer_Release(&buffer)
+    return array
+
+
+# Up to so many ids are made in memory that is kept from call to call, and copied.
+cdef size_t SHORT = 1 << 14
+cdef object EMPTY = numpy.empty
+cdef object UINT32 = numpy.dtype(numpy.uint32)
+
+cdef struct source:
+    const uint8_t *data
+    size_t size
+    bint borrowed
+    Py_buffer buffer
+
+
+cdef int open_source(object document, source *opened) except -1:
+    """The bytes of a document, for as long as the caller holds it; to be closed."""
+    cdef Py_ssize_t size
+    opened.borrowed = False
+    if isinstance(document, bytes):
+        opened.data = <const uint8_t *>PyBytes_AS_STRING(document)
+        opened.size = PyBytes_GET_SIZE(document)
+    elif isinstance(document, str):
+        # Strict: a lone surrogate is a UnicodeEncodeError that names its place.
+        opened.data = <const uint8_t *>PyUnicode_AsUTF8AndSize(document, &size)
+        opened.size = size
+    else:
+        PyObject_GetBuffer(document, &opened.buffer, PyBUF_SIMPLE)
+        # Numbers are no document: their bytes would be encoded, as this machine happens to lay them out.
+        if opened.buffer.itemsize != 1:
+            size = opened.buffer.itemsize
+            PyBuffer_Release(&opened.buffer)
+            raise TypeError(f"a document is bytes, not items of {size} bytes")
+        opened.borrowed = True
+        opened.data = <const uint8_t *>opened.buffer.buf
+        opened.size = opened.buffer.len
+    return 0
+
+
+cdef void close_source(source *opened) noexcept:
+    if opened.borrowed:
+        PyBuffer_Release(&opened.buffer)
 
 
 cdef class Input:
     """The bytes of a document, held as long as this object lives."""
-    cdef Py_buffer buffer
-    cdef bint borrowed
+    cdef source opened
     cdef object owner
     cdef const uint8_t *data
     cdef size_t size
 
     def __cinit__(self, document):
-        cdef Py_ssize_t size
-        self.borrowed = False
+        open_source(document, &self.opened)
         self.owner = document
-        if isinstance(document, bytes):
-            self.data = <const uint8_t *>PyBytes_AS_STRING(document)
-            self.size = PyBytes_GET_SIZE(document)
-        elif isinstance(document, str):
-            # Strict: a lone surrogate is a UnicodeEncodeError that names its place.
-            self.data = <const uint8_t *>PyUnicode_AsUTF8AndSize(document, &size)
-            self.size = size
-        else:
-            PyObject_GetBuffer(document, &self.buffer, PyBUF_SIMPLE)
-            self.borrowed = True
-            # Numbers are no document: their bytes would be encoded, as this machine happens to lay them out.
-            if self.buffer.itemsize != 1:
-                raise TypeError(f"a document is bytes, not items of {self.buffer.itemsize} bytes")
-            self.data = <const uint8_t *>self.buffer.buf
-            self.size = self.buffer.len
+        self.data = self.opened.data
+        self.size = self.opened.size
 
     def __dealloc__(self):
-        if self.borrowed:
-            PyBuffer_Release(&self.buffer)
+        close_source(&self.opened)
+
+
+cdef class Splitter:
+    """Programs of csrc/split.h, applied in order; numpy.uint32 arrays, of which copies are kept."""
+    cdef dat_splitter splitter
+    cdef list alternatives
+    cdef object words
+    cdef object offsets
+
+    def __cinit__(self, programs):
+        arrays = [numpy.asarray(words, numpy.uint32).reshape(-1) for words, _ in programs]
+        self.alternatives = [tuple(names) for _, names in programs]
+        self.words = numpy.concatenate([*arrays, numpy.zeros(1, numpy.uint32)])
+        self.offsets = numpy.cumsum([0, *map(len, arrays)], dtype=numpy.uint64)
+
+    cdef int build(self, const dat_classes *classes) except -1:
+        cdef const uint32_t[::1] words = self.words
+        cdef const uint64_t[::1] offsets = self.offsets
+        cdef size_t culprit = 0
+        dat_splitter_clear(&self.splitter)
+        cdef dat_status status = dat_splitter_build(
+            &self.splitter, &words[0], &offsets[0], offsets.shape[0] - 1, classes, &culprit)
+        if status == DAT_BAD_PROGRAM:
+            raise TableError(STATUS_NAMES[status], culprit)
+        return check(status)
+
+    def __dealloc__(self):
+        dat_splitter_clear(&self.splitter)
+
+
+cdef object split_ends(const dat_splitter *splitter, Input source):
+    """The ends of all pieces of a text, as a list of byte offsets."""
+    cdef dat_split_room room
+    cdef uint64_t ends[256]
+    cdef size_t count = 256, i
+    found = []
+    memset(&room, 0, sizeof(dat_split_room))
+    try:
+        check(dat_split_start(splitter, &room, source.data, source.data + source.size))
+        while count == 256:
+            check(dat_split(splitter, &room, ends, 256, &count))
+            found.extend([ends[i] for i in range(count)])
+        return found
+    finally:
+        dat_split_room_clear(&room)
 
 
 cdef class Tables:
     """A vocabulary and its pretokenizer, read-only after construction; a pool of scratch memory beside it."""
     cdef dat_vocab vocab
-    cdef unsigned cache_bits
+    cdef Splitter splitter
+    cdef dat_settings settings
     cdef list pool
+    cdef PyObject **numbers  # one int an id, made when it is first asked for: a list only takes references
+    cdef size_t number_count
 
     def __cinit__(
         self, const uint8_t[::1] text, const uint64_t[::1] offsets, const uint32_t[::1] ids,
         const uint8_t[::1] special_text, const uint64_t[::1] special_offsets, const uint32_t[::1] special_ids,
-        *, int unicode, int family, int contractions, unsigned digits, bint marks_are_letters,
-        bint trailing_blanks, bint ignore_merges, unsigned cache_bits,
+        const uint8_t[::1] special_flags, *, bint nfc, bint prefix_space, int unicode, int family, int contractions,
+        unsigned digits, bint marks_are_letters, bint trailing_blanks, bint ignore_merges, object settings,
+        programs=None, merges=None,
     ):
         cdef dat_token_list tokens
         cdef dat_token_list specials
         cdef dat_pattern pattern
+        cdef dat_before before
         cdef size_t culprit = 0
         cdef dat_status status
         cdef uint8_t nothing = 0
@@ -306,11 +498,17 @@ cdef class Tables:
         tokens.text = &text[0] if text.shape[0] else &nothing
         tokens.offsets = &offsets[0]
         tokens.ids = &ids[0] if ids.shape[0] else NULL
+        tokens.flags = NULL
         tokens.count = ids.shape[0]
         specials.text = &special_text[0] if special_text.shape[0] else &nothing
         specials.offsets = &special_offsets[0]
         specials.ids = &special_ids[0] if special_ids.shape[0] else NULL
+        specials.flags = &special_flags[0] if special_flags.shape[0] else NULL
         specials.count = special_ids.shape[0]
+        if special_flags.shape[0] != special_ids.shape[0]:
+            raise ValueError("special_flags: as many as special_ids are needed")
+        before.nfc = &dat_nfc_versions[unicode] if nfc else NULL
+        before.prefix_space = prefix_space
         if tokens.count == 0:
             raise TableError("missing byte", 0)
         pattern.family = <dat_family>family
@@ -318,24 +516,52 @@ cdef class Tables:
         pattern.digits = digits
         pattern.marks_are_letters = marks_are_letters
         pattern.trailing_blanks = trailing_blanks
+        cdef dat_merge_list listed
+        cdef const dat_merge_list *list_ = NULL
+        cdef const uint32_t[:, ::1] triples
+        if merges is not None:
+            triples = numpy.ascontiguousarray(merges, numpy.uint32).reshape(-1, 3)
+            listed.count = triples.shape[0]
+            listed.triples = &triples[0, 0] if triples.shape[0] else NULL
+            list_ = &listed
         with nogil:
             status = dat_vocab_build(
-                &self.vocab, tokens, specials, &dat_unicode_versions[unicode], pattern, ignore_merges, &culprit)
+                &self.vocab, tokens, list_, specials, &dat_unicode_versions[unicode], pattern, before, ignore_merges,
+                &culprit)
         if status in STATUS_NAMES:
             raise TableError(STATUS_NAMES[status], culprit)
         check(status)
-        self.cache_bits = cache_bits
+        if programs is not None:
+            # The classes are the vocabulary's own: this object owns both.
+            self.splitter = Splitter(programs)
+            self.splitter.build(&self.vocab.classes)
+            self.vocab.splitter = &self.splitter.splitter
+        self.set(settings)
         self.pool = []
 
     def __dealloc__(self):
+        cdef size_t i
         dat_vocab_clear(&self.vocab)
+        for i in range(self.number_count):
+            Py_XDECREF(self.numbers[i])
+        dat_free(self.numbers)
+
+    cdef int set(self, settings) except -1:
+        self.settings.cache_bits = settings["cache_bits"]
+        self.settings.wide_bits = settings["wide_bits"]
+        self.settings.level = <dat_level>(<int>settings["level"])
+        self.settings.seed = settings["seed"]
+        self.settings.uses = 0
+        for use in settings["uses"]:
+            self.settings.uses |= USES[use]
+        return 0
 
     cdef Scratch take(self):
         # append and pop of a list are one step each under the interpreter's lock: no scratch has two users.
         try:
             return <Scratch>self.pool.pop()
         except IndexError:
-            return Scratch(self.cache_bits)
+            return Scratch(self)
 
     @property
     def unreachable(self):
@@ -345,7 +571,7 @@ cdef class Tables:
     @property
     def pair_count(self):
         """How many pairs of tokens join to a token."""
-        return self.vocab.pairs.count
+        return self.vocab.profile.pairs
 
     @property
     def trie_slots(self):
@@ -371,7 +597,7 @@ cdef class Tables:
     def unreachable_ids(self):
         """Their ids, ascending."""
         cdef size_t i
-        return [self.vocab.ids[i] for i in range(self.vocab.count) if not self.vocab.reachable[i]]
+        return [self.vocab.ids[i] for i in range(self.vocab.count) if not self.vocab.merges.flags[i] & DAT_REACHABLE]
 
     def find(self, bytes text):
         """The id of exactly these bytes as an ordinary token, or None."""
@@ -384,44 +610,143 @@ cdef class Tables:
         cdef const uint8_t *text = dat_id_bytes(&self.vocab, id, &size)
         return None if text == NULL else text[:size]
 
-    cdef int run(self, Input source, bint specials, dat_ids *ids, dat_marks *marks) except -1:
-        cdef Scratch scratch = self.take()
+    cdef int run(self, Scratch scratch, const source *opened, bint specials, dat_ids *ids, dat_marks *marks) except -1:
+        """Appends the ids to `ids`, which is cleared on failure."""
         cdef dat_status status
         # English has more than four bytes a token, Chinese less than three: start between, grow by half.
-        status = dat_ids_room(ids, source.size // 3 + 8)
+        status = dat_ids_room(ids, opened.size // 3 + 8)
         if status == DAT_OK:
-            if source.size < KEEP_LOCK:
+            if opened.size < KEEP_LOCK:
                 status = dat_encode(
-                    &self.vocab, &scratch.scratch, source.data, source.size, specials, ids, marks, NULL)
+                    &self.vocab, &scratch.scratch, opened.data, opened.size, specials, ids, marks, NULL)
             else:
                 with nogil:
                     status = dat_encode(
-                        &self.vocab, &scratch.scratch, source.data, source.size, specials, ids, marks, NULL)
+                        &self.vocab, &scratch.scratch, opened.data, opened.size, specials, ids, marks, NULL)
         if status != DAT_OK:
             dat_ids_clear(ids)
             check(status)
-        self.pool.append(scratch)
         return 0
 
-    def encode(self, document, bint specials):
-        """The ids of one document: numpy.uint32[n]."""
-        cdef dat_ids ids
-        ids.items = NULL
-        ids.count = ids.room = 0
-        self.run(Input(document), specials, &ids, NULL)
-        return lend_ids(&ids)
+    cdef int may(self, bint specials) except -1:
+        if specials and self.vocab.specials.count == 0:
+            raise ValueError("no special tokens were given when it was loaded; give specials= to load")
+        return 0
 
-    def encode_spans(self, document, bint specials):
+    def encode(self, document, *, bint specials=False):
+        """The ids of one document: numpy.uint32[n]."""
+        cdef source opened
+        cdef Scratch scratch
+        cdef dat_ids ids
+        self.may(specials)
+        scratch = self.take()
+        open_source(document, &opened)
+        try:
+            if opened.size <= SHORT:
+                scratch.ids.count = 0
+                self.run(scratch, &opened, specials, &scratch.ids, NULL)
+                found = copy_ids(&scratch.ids)
+            else:
+                memset(&ids, 0, sizeof(ids))
+                self.run(scratch, &opened, specials, &ids, NULL)
+                found = lend_ids(&ids)
+        finally:
+            close_source(&opened)
+        self.pool.append(scratch)
+        return found
+
+    def encode_list(self, document, *, bint specials=False):
+        """The ids of one document as a list of int."""
+        cdef source opened
+        cdef Scratch scratch
+        self.may(specials)
+        scratch = self.take()
+        open_source(document, &opened)
+        try:
+            scratch.ids.count = 0
+            self.run(scratch, &opened, specials, &scratch.ids, NULL)
+        finally:
+            close_source(&opened)
+        found = self.as_list(scratch.ids.items, scratch.ids.count)
+        if scratch.ids.room > 16 * SHORT:
+            dat_ids_clear(&scratch.ids)
+        self.pool.append(scratch)
+        return found
+
+    def encode_into(self, document, uint32_t[::1] out, *, bint specials=False):
+        """Writes the ids into the caller's memory, and returns how many; ValueError, and nothing written, if they do not
+        fit."""
+        cdef source opened
+        cdef Scratch scratch
+        cdef size_t count
+        self.may(specials)
+        scratch = self.take()
+        open_source(document, &opened)
+        try:
+            scratch.ids.count = 0
+            self.run(scratch, &opened, specials, &scratch.ids, NULL)
+        finally:
+            close_source(&opened)
+        count = scratch.ids.count
+        if count > <size_t>out.shape[0]:
+            raise ValueError(f"out: room for {out.shape[0]} ids, and there are {count}")
+        if count:
+            memcpy(&out[0], scratch.ids.items, count * sizeof(uint32_t))
+        if scratch.ids.room > 16 * SHORT:
+            dat_ids_clear(&scratch.ids)
+        self.pool.append(scratch)
+        return count
+
+    cdef list as_list(self, const uint32_t *ids, size_t count):
+        cdef size_t i
+        cdef uint32_t id
+        cdef PyObject *number
+        cdef list found = PyList_New(count)
+        cdef object made
+        if self.numbers == NULL:
+            self.number_count = min(<size_t>NUMBERS_MOST, self.greatest() + 1)
+            self.numbers = <PyObject **>dat_zeroed(self.number_count, sizeof(PyObject *))
+            if self.numbers == NULL:
+                self.number_count = 0
+        for i in range(count):
+            id = ids[i]
+            number = self.numbers[id] if id < self.number_count else NULL
+            if number == NULL:
+                made = PyLong_FromUnsignedLong(id)
+                if id < self.number_count:
+                    Py_INCREF(made)
+                    self.numbers[id] = <PyObject *>made
+                number = <PyObject *>made
+            Py_INCREF(<object>number)
+            PyList_SET_ITEM(found, i, <object>number)
+        return found
+
+    cdef size_t greatest(self):
+        cdef size_t i
+        cdef size_t most = 0
+        for i in range(self.vocab.count):
+            most = max(most, <size_t>self.vocab.ids[i])
+        for i in range(self.vocab.specials.count):
+            most = max(most, <size_t>self.vocab.specials.ids[i])
+        return most
+
+    def encode_spans(self, document, *, bint specials=False):
         """The ids, and the bytes that each covers: numpy.uint64[n, 2]."""
         cdef dat_ids ids
         cdef dat_marks marks
+        cdef Input held
+        cdef Scratch scratch
         cdef uint64_t[:, ::1] view
         ids.items = NULL
         ids.count = ids.room = 0
         marks.items = NULL
         marks.count = marks.room = 0
         try:
-            self.run(Input(document), specials, &ids, &marks)
+            self.may(specials)
+            held = Input(document)
+            scratch = self.take()
+            self.run(scratch, &held.opened, specials, &ids, &marks)
+            self.pool.append(scratch)
             spans = numpy.empty((ids.count, 2), numpy.uint64)
             if ids.count:
                 view = spans
@@ -460,24 +785,46 @@ cdef class Tables:
             dat_free(offsets)
             check(status)
         self.pool.extend(scratches)
-        lent = lend(offsets, count + 1, sizeof(uint64_t))
+        lent = lend_offsets(offsets, count + 1)
         return lend_ids(&ids), lent
 
     def encode_batch(self, documents, size_t threads, bint specials):
         """The ids of many documents: values numpy.uint32[sum], offsets numpy.uint64[n + 1]."""
-        cdef list sources = [Input(document) for document in documents]
-        cdef size_t count = len(sources)
+        # Held by this list: another thread may change the one that was given.
+        cdef list held = list(documents)
+        cdef list others = []
+        cdef size_t count = len(held)
         cdef dat_document *list_ = <dat_document *>dat_alloc(count, sizeof(dat_document))
+        cdef Input other
+        cdef object document
         cdef size_t i
         if list_ == NULL:
             raise MemoryError
         try:
             for i in range(count):
-                list_[i].data = (<Input>sources[i]).data
-                list_[i].size = (<Input>sources[i]).size
+                document = held[i]
+                if isinstance(document, bytes):
+                    list_[i].data = <const uint8_t *>PyBytes_AS_STRING(document)
+                    list_[i].size = PyBytes_GET_SIZE(document)
+                else:
+                    other = Input(document)
+                    others.append(other)
+                    list_[i].data = other.data
+                    list_[i].size = other.size
             return self.run_batch(list_, count, threads, specials)
         finally:
             dat_free(list_)
+
+    def encode_batch_lists(self, documents, size_t threads, bint specials):
+        """As encode_batch: a list of int a document."""
+        values, offsets = self.encode_batch(documents, threads, specials)
+        cdef const uint32_t[::1] ids = values
+        cdef const uint64_t[::1] cuts = offsets
+        cdef Py_ssize_t i
+        cdef list found = []
+        for i in range(cuts.shape[0] - 1):
+            found.append(self.as_list(&ids[0] + cuts[i], cuts[i + 1] - cuts[i]) if cuts[i + 1] > cuts[i] else [])
+        return found
 
     def encode_buffer(self, data, const uint64_t[::1] offsets, size_t threads, bint specials):
         """As encode_batch, for documents that lie in one buffer: document i is data[offsets[i]:offsets[i + 1]]."""
@@ -529,6 +876,8 @@ cdef class Tables:
         cdef Input source = Input(document)
         cdef dat_text text
         cdef const uint8_t *p = source.data
+        if self.vocab.splitter != NULL:
+            return split_ends(self.vocab.splitter, source)
         text.end = p + source.size
         text.classes = &self.vocab.classes
         text.pattern = &self.vocab.pattern
@@ -538,6 +887,33 @@ cdef class Tables:
             p = dat_next_piece(&text, p)
             ends.append(p - source.data)
         return ends
+
+
+    def block_pretokens(self, document, int level):
+        """As pretokens, the way that encoding finds them on a level of instructions."""
+        cdef Input source = Input(document)
+        cdef Scratch scratch = self.take()
+        cdef dat_ids ends
+        ends.items = NULL
+        ends.count = ends.room = 0
+        cdef dat_status status = dat_piece_ends(
+            &self.vocab, &scratch.scratch, <dat_level>level, source.data, source.data + source.size, &ends)
+        try:
+            check(status)
+            return [ends.items[i] for i in range(ends.count)]
+        finally:
+            dat_ids_clear(&ends)
+
+
+def split(programs, int unicode, document):
+    """The ends of the pieces that programs (words and names of alternatives each) make of a document."""
+    cdef dat_classes tables
+    cdef Splitter splitter = Splitter(programs)
+    if not 0 <= unicode < DAT_UNICODE_VERSIONS:
+        raise ValueError("unicode: no such table")
+    dat_classes_init(&tables, &dat_unicode_versions[unicode])
+    splitter.build(&tables)
+    return split_ends(&splitter.splitter, Input(document))
 
 
 def general_categories(int unicode):
@@ -578,3 +954,25 @@ def scan(bytes text):
         return [values[i] for i in range(count)]
     finally:
         dat_free(values)
+
+
+def normalize(bytes text, int unicode):
+    """NFC, and what changed: (bytes, [(start, end, start, end)]) in bytes of the text and of its NFC."""
+    cdef dat_normal work
+    cdef const uint8_t *result = NULL
+    cdef size_t size = 0, i = 0
+    cdef dat_status status
+    if not 0 <= unicode < DAT_UNICODE_VERSIONS:
+        raise ValueError("unicode: no such table")
+    memset(&work, 0, sizeof(work))
+    try:
+        status = dat_normalize(
+            &dat_nfc_versions[unicode], &work, <const uint8_t *>PyBytes_AS_STRING(text), len(text), &result, &size)
+        check(status)
+        edits = [
+            (work.edits[i].origin, work.edits[i].to, work.edits[i].at, work.edits[i].upto)
+            for i in range(work.edit_count)
+        ]
+        return <bytes>result[:size], edits
+    finally:
+        dat_normal_clear(&work)

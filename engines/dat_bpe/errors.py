@@ -1,4 +1,4 @@
-"""The one kind of error that a caller of dat-bpe can cause while loading."""
+"""The errors that a caller of dat-bpe can cause while loading."""
 
 from __future__ import annotations
 
@@ -10,3 +10,7 @@ class LoadError(ValueError):
         super().__init__(f"{where}: {message}; {remedy}")
         self.where = where
         self.remedy = remedy
+
+
+class PatternError(LoadError):
+    """A splitting expression with a construct that is not supported: named, with its place in the expression."""
