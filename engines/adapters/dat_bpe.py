@@ -54,7 +54,7 @@ class Adapter:
                 raise Unsupported(str(error)) from error
             raise
         if self.encoder.pretokenizer_path == "general":
-            self.notes = ("its pretokenizer is interpreted (no machine is written for it, or it was asked for): slower",)
+            self.notes = ("its pretokenizer has no machine (or none was wanted) and is interpreted, which is slower",)
 
     def prepare(self, document: bytes) -> bytes:
         return document
