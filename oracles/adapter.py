@@ -61,8 +61,11 @@ class Adapter:
         return self._loaded().decode(ids)
 
     def offsets(self, item: bytes) -> list[tuple[int, int]]:
-        """Byte spans of the ids. No rule says where an id stands that has no byte of the document."""
+        """Byte spans of the ids. No rule that engines share says where an id stands that has no byte of the document,
+        or that a normalizer changed (ours: Oracle.spans)."""
         try:
+            if self._loaded().changes(item):
+                raise Unsupported("engines have no common rule for spans through a normalizer")
             spans = self._loaded().spans(item)
         except errors.Unsupported as error:
             raise Unsupported(str(error)) from None

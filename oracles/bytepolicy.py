@@ -13,6 +13,7 @@ raw                no scanner: every byte alone; only without a pretokenizer
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -67,6 +68,27 @@ class Scanned:
         if self.origin is None:
             return self.base + start, self.base + end
         return self.origin[start][0], self.origin[end - 1][1]
+
+
+    def character_starts(self) -> Sequence[int]:
+        """`starts`, made where there are none."""
+        if self.starts is not None:
+            return self.starts
+        made = array("Q", [0])
+        for character in self.text:
+            made.append(made[-1] + _width(character))
+        return made
+
+    def part(self, start: int, end: int) -> Scanned:
+        """The stretch of data[start:end], which begins and ends between characters."""
+        data = self.data[start:end]
+        origin = None if self.origin is None else self.origin[start:end]
+        base = origin[0][0] if origin else self.base + start
+        if self.starts is None:
+            return Scanned(data.decode("utf-8"), data, None, origin, base)
+        first, last = bisect_left(self.starts, start), bisect_left(self.starts, end)
+        starts = array("Q", [each - start for each in self.starts[first : last + 1]])
+        return Scanned(self.text[first:last], data, starts, origin, base)
 
 
 def scan(data: bytes, policy: str, *, base: int = 0) -> Scanned:

@@ -1,6 +1,7 @@
 """The oracle: a contract carried out stage by stage.
 
-    special -> byte policy -> normalize -> (prefix space) -> pretokenize -> whole-piece look-up -> merge -> ids
+    special -> byte policy -> normalize -> special (flag `normalized`) -> (prefix space) -> pretokenize
+            -> whole-piece look-up -> merge -> ids
 
 It has no privilege over an engine: where the two differ, the written rule decides.
 """
@@ -8,15 +9,14 @@ It has no privilege over an engine: where the two differ, the written rule decid
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from tokassay.oracles import greedy, merge, tiktoken_bytes, utf8
+from tokassay.oracles import normalize as nfc
 from tokassay.oracles.bytepolicy import ALPHABET, Scanned, prefixed, scan
 from tokassay.oracles.classes import classes
 from tokassay.oracles.decisions import Decision
 from tokassay.oracles.errors import OracleError, Reject, Unsupported
-from tokassay.oracles.normalize import NORMALIZERS, normalize
 from tokassay.oracles.pretokenize import Pretokenizer
 from tokassay.oracles.special import Segment, Specials
 
@@ -55,8 +55,7 @@ class Oracle:
         if contract.get("byte_fallback"):
             raise Unsupported("byte_fallback is not modelled", where="contract: byte_fallback")
         self._normalizer = self._field("normalizer")
-        if self._normalizer not in NORMALIZERS:
-            raise Unsupported(f"normalizer {self._normalizer!r} is not modelled", where="contract: normalizer")
+        nfc.check(self._normalizer)
         patterns = tuple(self._field("pretokenizer"))
         self._policy = self._field("byte_policy")
         if self._policy == "raw" and patterns:
@@ -68,7 +67,7 @@ class Oracle:
         self._whole_first = bool(contract.get("ignore_merges"))
         self._longest = greedy.longest_length(tokens)
         self._rank_of = self._ranks(algorithm, merges)
-        self._specials = self._read_specials(specials or {})
+        self._raw, self._normal = self._read_specials(specials or {})
         self._bytes_of = {identity: token for token, identity in tokens.items()}
         self._bytes_of.update((identity, token) for token, identity in self._all_specials.items())
         self._memo: dict[str | bytes, list[int]] = {}
@@ -89,7 +88,10 @@ class Oracle:
             raise OracleError("bpe-pairs needs a merge list", where="vocabulary", remedy="give merges or bpe-ranks")
         return merge.pairs(merges)
 
-    def _read_specials(self, given: Mapping[str, int] | Mapping[bytes, int]) -> Specials | None:
+    def _read_specials(
+        self, given: Mapping[str, int] | Mapping[bytes, int]
+    ) -> tuple[Specials | None, Specials | None]:
+        """What is matched in the raw document, and what in the normalized stretches between."""
         texts: dict[bytes, int] = {}
         for text, identity in given.items():
             texts[text.encode() if isinstance(text, str) else text] = identity
@@ -99,38 +101,54 @@ class Oracle:
         for text, identity, names in self.contract.get("added_tokens", ()):
             texts[text.encode()] = identity
             flags[text.encode()] = tuple(names)
-            if "normalized" in names and self._normalizer != "none":
-                raise Unsupported(f"added-token flag normalized of {text!r} under a normalizer is not modelled")
         self._all_specials = texts
         mode = self._field("specials")
         if mode not in ("on", "off"):
             raise Unsupported(f"special-token policy {mode!r} is not modelled", where="contract: specials")
-        return Specials(texts, flags, self._table) if mode == "on" and texts else None
+        raw = {text: each for text, each in texts.items() if "normalized" not in flags.get(text, ())}
+        made: dict[bytes, int] = {}
+        made_flags: dict[bytes, tuple[str, ...]] = {}
+        for text, identity in texts.items():
+            if text not in raw:
+                form = nfc.normalize(text.decode("utf-8"), self._normalizer, self._table.version).encode("utf-8")
+                if form in made:
+                    raise Unsupported(f"added token {text!r} is another one's after the normalizer")
+                made[form], made_flags[form] = identity, flags[text]
+        kept = {text: names for text, names in flags.items() if text in raw}
+        if mode == "off":
+            return None, None
+        return (
+            Specials(raw, kept, self._table) if raw else None,
+            Specials(made, made_flags, self._table) if made else None,
+        )
 
     # ---- the stages
 
     def _segments(self, document: bytes) -> Iterator[Segment]:
-        if self._specials is not None:
-            yield from self._specials.segments(document)
+        if self._raw is not None:
+            yield from self._raw.segments(document)
         elif document:
             yield Segment(0, len(document), None)
 
-    def _scanned(self, document: bytes, segment: Segment) -> tuple[Scanned, bool]:
-        """(the segment as characters and bytes, whether the normalizer changed it)."""
+    def _scanned(self, document: bytes, segment: Segment) -> tuple[Scanned, list[tuple[int, int]]]:
+        """(the segment as characters and bytes, the spans of the document that the normalizer changed)."""
         whole = len(document) == segment.end - segment.start
         data = document if whole else document[segment.start : segment.end]
-        scanned = scan(data, self._policy, base=segment.start)
-        changed = False
-        if self._normalizer != "none":
-            if scanned.starts is not None:
-                raise Unsupported("a normalizer over ill-formed bytes is not modelled", where="document")
-            text = normalize(scanned.text, self._normalizer, self._table)
-            changed = text != scanned.text
-            if changed:
-                scanned = replace(scanned, text=text, data=text.encode("utf-8"), origin=None)
-        if self._prefix_space and scanned.text and not scanned.text.startswith(" "):
-            scanned = prefixed(scanned, " ")
-        return scanned, changed
+        return nfc.normalized(scan(data, self._policy, base=segment.start), self._normalizer, self._table.version)
+
+    def _stretches(self, scanned: Scanned) -> Iterator[tuple[Segment | None, Scanned]]:
+        """A normalized segment as (added token, its bytes) and (None, text that is cut into pieces), in order."""
+        parts = [Segment(0, len(scanned.data), None)]
+        if self._normal is not None:
+            parts = list(self._normal.segments(scanned.data))
+        for part in parts:
+            stretch = scanned if len(parts) == 1 else scanned.part(part.start, part.end)
+            if part.token is not None:
+                yield part, stretch
+                continue
+            if self._prefix_space and stretch.text and not stretch.text.startswith(" "):
+                stretch = prefixed(stretch, " ")
+            yield None, stretch
 
     def _pieces(self, scanned: Scanned) -> Sequence[str | bytes]:
         """The pieces of a segment: as text where the bytes are its UTF-8, as bytes where they are not."""
@@ -183,9 +201,11 @@ class Oracle:
 
         def pieces(prefix: bytes) -> list[list[bytes]]:
             scanned, _ = self._scanned(prefix, Segment(0, len(prefix), None))
-            return [
-                [self._bytes_of[identity] for identity in self._piece_ids(piece)] for piece in self._pieces(scanned)
-            ]
+            found: list[list[bytes]] = []
+            for _, stretch in self._stretches(scanned):
+                for piece in self._pieces(stretch):
+                    found.append([self._bytes_of[identity] for identity in self._piece_ids(piece)])
+            return found
 
         return tiktoken_bytes.encode_ill_formed(
             document, valid, pieces, lambda piece: self._parts(piece, whole_first=True)
@@ -204,15 +224,20 @@ class Oracle:
             if segment.token is not None:
                 ids.append(segment.token)
                 continue
-            scanned, _ = self._scanned(document, segment)
-            for piece in self._pieces(scanned):
-                # The look-up stands here, not in a call: nearly every piece of real text is known.
-                ids += known(piece) or self._piece_ids(piece)
+            for part, stretch in self._stretches(self._scanned(document, segment)[0]):
+                if part is not None and part.token is not None:
+                    ids.append(part.token)
+                    continue
+                for piece in self._pieces(stretch):
+                    # The look-up stands here, not in a call: nearly every piece of real text is known.
+                    ids += known(piece) or self._piece_ids(piece)
         return ids
 
     def spans(self, document: bytes) -> list[tuple[int, int]]:
-        """Document bytes (start, end) behind each id of encode(document); Unsupported if a normalizer moved
-        them."""
+        """Document bytes (start, end) behind each id of encode(document).
+
+        Behind a token with a byte of a chunk that the normalizer changed stands all of that chunk: spans may overlap.
+        """
         tail = self._tiktoken_tail(document)
         if tail is not None:
             return _consecutive(tail)
@@ -221,16 +246,23 @@ class Oracle:
             if segment.token is not None:
                 spans.append((segment.start, segment.end))
                 continue
-            scanned, changed = self._scanned(document, segment)
-            if changed:
-                raise Unsupported("spans through a normalizer are not modelled", where="document")
-            at = 0
-            for piece in self._pieces(scanned):
-                for identity in self._piece_ids(piece):
-                    width = len(self._bytes_of[identity])
-                    spans.append(scanned.document_span(at, at + width))
-                    at += width
+            for part, stretch in self._stretches(self._scanned(document, segment)[0]):
+                if part is not None:
+                    spans.append(stretch.document_span(0, len(stretch.data)))
+                    continue
+                at = 0
+                for piece in self._pieces(stretch):
+                    for identity in self._piece_ids(piece):
+                        width = len(self._bytes_of[identity])
+                        spans.append(stretch.document_span(at, at + width))
+                        at += width
         return spans
+
+    def changes(self, document: bytes) -> bool:
+        """Whether the normalizer changes something of the document."""
+        return any(
+            self._scanned(document, segment)[1] for segment in self._segments(document) if segment.token is None
+        )
 
     def pretokens(self, document: bytes) -> list[tuple[int, int]]:
         """Document bytes (start, end) of each piece, special tokens included, in order."""
@@ -259,12 +291,8 @@ class Oracle:
             return found
         for segment in self._segments(document):
             if segment.token is not None:
-                place = {"start": segment.start, "end": segment.end}
-                found.append({"stage": "special", "offset": segment.start, "path": "leftmost-longest", **place})
-                found[-1]["id"] = segment.token
+                found.append(_special(segment.start, segment.end, segment.token))
                 continue
-            if self._policy != "raw":
-                self._trace_scan(document, segment, found)
             self._trace_segment(document, segment, found)
         return found
 
@@ -304,15 +332,40 @@ class Oracle:
 
     def _trace_segment(self, document: bytes, segment: Segment, found: list[Decision]) -> None:
         scanned, changed = self._scanned(document, segment)
-        if changed:
-            raise Unsupported("a trace through a normalizer is not modelled", where="document")
-        starts = scanned.starts
-        if starts is None:
-            starts = [0]
-            for character in scanned.text:
-                starts.append(starts[-1] + len(character.encode("utf-8")))
-        for first, last, rule in self._pretokenizer.ruled_pieces(scanned.text):
-            self._trace_piece(scanned, starts[first], starts[last], rule, self._whole_first, found)
+        for start, end in changed:
+            found.append({"stage": "normalize", "offset": start, "path": self._normalizer, "start": start, "end": end})
+        if not changed and self._policy != "raw":
+            self._trace_scan(document, segment, found)
+        for part, stretch in self._stretches(scanned):
+            if part is not None and part.token is not None:
+                found.append(_special(*stretch.document_span(0, len(stretch.data)), part.token))
+                continue
+            starts = stretch.character_starts()
+            if changed:
+                self._trace_changed(stretch, starts, found)
+            for first, last, rule in self._pretokenizer.ruled_pieces(stretch.text):
+                self._trace_piece(stretch, starts[first], starts[last], rule, self._whole_first, found)
+
+    def _trace_changed(self, stretch: Scanned, starts: Sequence[int], found: list[Decision]) -> None:
+        """The scan of text that the normalizer made: values and widths are its own, offsets the document's."""
+        for at, character in enumerate(stretch.text):
+            low, high = starts[at], starts[at + 1]
+            alone = high - low == 1 and not character.isascii()
+            value = stretch.data[low] if alone else ord(character)
+            path = "ill-formed byte-alphabet" if alone else "well-formed" if high - low > 1 else "ascii"
+            start, end = stretch.document_span(low, high)
+            found.append(
+                {
+                    "stage": "scan",
+                    "offset": start,
+                    "path": path,
+                    "proposed": utf8.proposed_width(stretch.data[low]),
+                    "accepted": high - low,
+                    "value": value,
+                    "class": self._table.label(ord(character)),
+                    "next": end,
+                }
+            )
 
     def _trace_piece(
         self, scanned: Scanned, start: int, end: int, rule: str, whole_first: bool, found: list[Decision]
@@ -357,6 +410,11 @@ class Oracle:
 
 
 _PIECES = ("special", "pretokenize")
+
+
+def _special(start: int, end: int, identity: int) -> Decision:
+    place = {"start": start, "end": end, "id": identity}
+    return {"stage": "special", "offset": start, "path": "leftmost-longest", **place}
 
 
 def _consecutive(parts: Sequence[bytes]) -> list[tuple[int, int]]:

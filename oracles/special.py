@@ -1,15 +1,15 @@
-"""Special and added tokens: leftmost, then longest, found in the raw document before the pretokenizer sees
-it.
+"""Special and added tokens: leftmost, then longest, found before the pretokenizer sees the text.
 
 A match may carry the flags of a Hugging Face added token:
 
     lstrip       the match takes the White_Space before it, back to the end of the match before
     rstrip       the match takes the White_Space after it
     single_word  no match where a word character stands just before or after
-    normalized   only matters under a normalizer; refused there
+    normalized   the token, normalized, is searched for in what the normalizer made of each stretch between the tokens
+                 without this flag, which are found first, in the raw document
 
 A match that single_word refuses is passed over whole: the search goes on behind it, and no shorter token is
-tried.
+tried. An ill-formed byte is neither White_Space nor a word character.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 from tokassay.oracles.classes import Classes
 from tokassay.oracles.errors import Unsupported
+from tokassay.oracles.normalize import normalization
 
 FLAGS = ("lstrip", "rstrip", "single_word", "normalized")
 
@@ -47,9 +48,18 @@ class Specials:
         if b"" in self.tokens:
             raise Unsupported("an empty special token is not modelled")
         self.table = table
+        self.words = normalization(table.version).words
+        self._check_blanks()
         longest_first = sorted(self.tokens, key=lambda token: (-len(token), token))
         # An alternation takes its first alternative that fits, so longest first is leftmost-longest.
         self.pattern = re.compile(b"|".join(map(re.escape, longest_first)), re.DOTALL) if longest_first else None
+
+    def _check_blanks(self) -> None:
+        """No rule says which of two tokens has a blank: tokenizers gives it to both."""
+        if any("rstrip" in names for names in self.flags.values()):
+            for token in self.tokens:
+                if self._white_after(token):
+                    raise Unsupported(f"added token {token!r} begins with a blank beside one with the flag rstrip")
 
     def segments(self, document: bytes) -> Iterator[Segment]:
         """The document cut at its special tokens, in order, without empty stretches of text."""
@@ -96,11 +106,8 @@ class Specials:
         return self._is_word(before) or self._is_word(after)
 
     def _is_word(self, character: str) -> bool:
-        """`\\w` of UTS #18: Alphabetic, marks, decimal numbers, connectors, join controls; without a table of
-        Alphabetic the circled letters (some of So) and the joiners (Cf) are refused."""
+        """`\\w` of UTS #18: Alphabetic, marks, decimal numbers, connectors, join controls."""
         if not character or "\udc80" <= character <= "\udcff":
             return False
         category = self.table.category(ord(character))
-        if not character.isascii() and category in ("So", "Cf"):
-            raise Unsupported(f"single_word beside U+{ord(character):04X} is not modelled", where="document")
-        return category[0] in "LM" or category in ("Nd", "Nl", "Pc")
+        return category[0] in "LM" or category in ("Nd", "Nl", "Pc") or character in self.words

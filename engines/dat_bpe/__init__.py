@@ -4,8 +4,9 @@
     Encoder.load("gpt2").encode(b"hello world")    # numpy.uint32 array: 31373, 995
 """
 
+from tokassay.engines.dat_bpe.added import AddedToken
 from tokassay.engines.dat_bpe.encoder import Encoder
 from tokassay.engines.dat_bpe.errors import LoadError, PatternError
 
-__all__ = ["Encoder", "LoadError", "PatternError", "__version__"]
+__all__ = ["AddedToken", "Encoder", "LoadError", "PatternError", "__version__"]
 __version__ = "0.1.0"

@@ -1,4 +1,4 @@
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy
@@ -10,6 +10,13 @@ STATUS_NAMES: dict[int, str]
 
 # The words of each program (split.h), and its alternatives as they were written.
 Programs = Sequence[tuple[NDArray[numpy.uint32], Sequence[str]]]
+
+LEVELS: tuple[str, ...]
+USES: dict[str, int]
+
+def best_level() -> int: ...
+
+class DamagedError(ValueError): ...
 
 class TableError(ValueError):
     reason: str
@@ -24,7 +31,10 @@ class Tables:
         special_text: NDArray[numpy.uint8],
         special_offsets: NDArray[numpy.uint64],
         special_ids: NDArray[numpy.uint32],
+        special_flags: NDArray[numpy.uint8],
         *,
+        nfc: bool,
+        prefix_space: bool,
         unicode: int,
         family: int,
         contractions: int,
@@ -32,8 +42,9 @@ class Tables:
         marks_are_letters: bool,
         trailing_blanks: bool,
         ignore_merges: bool,
-        cache_bits: int,
+        settings: Mapping[str, Any],
         programs: Programs | None = None,
+        merges: NDArray[numpy.uint32] | None = None,
     ) -> None: ...
     @property
     def unreachable(self) -> int: ...
@@ -63,3 +74,4 @@ def general_categories(unicode: int) -> bytes: ...
 def classes(unicode: int, values: Iterable[int]) -> list[int]: ...
 def byte_characters() -> list[int]: ...
 def scan(text: bytes) -> list[int]: ...
+def normalize(text: bytes, unicode: int) -> tuple[bytes, list[tuple[int, int, int, int]]]: ...

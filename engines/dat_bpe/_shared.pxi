@@ -18,7 +18,10 @@ cdef extern from "csrc/common.h" nogil:
         DAT_DUPLICATE_TEXT
         DAT_DUPLICATE_ID
         DAT_EMPTY_TOKEN
+        DAT_BAD_MERGE
+        DAT_TOO_MANY
         DAT_BAD_PROGRAM
+        DAT_DAMAGED
     ctypedef struct dat_ids:
         uint32_t *items
         size_t count
@@ -51,6 +54,25 @@ cdef extern from "csrc/classify.h" nogil:
     void dat_classes_init(dat_classes *classes, const dat_unicode *unicode)
     uint32_t dat_byte_character(uint8_t byte)
     unsigned dat_class(const dat_classes *classes, uint32_t value)
+
+cdef extern from "csrc/nfc_tables.h" nogil:
+    ctypedef struct dat_nfc:
+        pass
+    const dat_nfc dat_nfc_versions[4]
+
+cdef extern from "csrc/normalize.h" nogil:
+    ctypedef struct dat_edit:
+        size_t origin "from"
+        size_t to
+        size_t at
+        size_t upto
+    ctypedef struct dat_normal:
+        dat_edit *edits
+        size_t edit_count
+    void dat_normal_clear(dat_normal *work)
+    dat_status dat_normalize(
+        const dat_nfc *nfc, dat_normal *work, const uint8_t *text, size_t size, const uint8_t **result,
+        size_t *result_size)
 
 cdef extern from "csrc/trace.h" nogil:
     ctypedef struct dat_event:
@@ -98,9 +120,36 @@ cdef extern from "csrc/dat.h" nogil:
         size_t count
     uint32_t dat_find(const dat_trie *trie, const uint8_t *text, size_t size)
 
-cdef extern from "csrc/pairs.h" nogil:
-    ctypedef struct dat_pairs:
-        size_t count
+cdef extern from "csrc/merge.h" nogil:
+    uint8_t DAT_REACHABLE
+    ctypedef struct dat_merges:
+        const uint8_t *flags
+        int regular
+
+cdef extern from "csrc/profile.h" nogil:
+    ctypedef struct dat_profile:
+        uint64_t size
+        uint32_t pairs
+
+cdef extern from "csrc/piece.h" nogil:
+    unsigned DAT_USE_CACHE
+    unsigned DAT_USE_WIDE
+    unsigned DAT_USE_WORDS
+    unsigned DAT_USE_CUTS
+    unsigned DAT_USE_LINEAR
+    ctypedef enum dat_level:
+        DAT_SCALAR
+        DAT_AVX2
+        DAT_AVX512
+    dat_level dat_best_level()
+    ctypedef struct dat_settings:
+        unsigned cache_bits
+        unsigned wide_bits
+        unsigned uses
+        dat_level level
+        uint64_t seed
+    ctypedef struct dat_scratch:
+        pass
 
 cdef extern from "csrc/special.h" nogil:
     ctypedef struct dat_specials:
@@ -123,12 +172,15 @@ cdef extern from "csrc/split.h" nogil:
         const dat_splitter *splitter, dat_split_room *room, uint64_t *ends, size_t most, size_t *count)
 
 cdef extern from "csrc/vocab.h" nogil:
+    ctypedef struct dat_before:
+        const dat_nfc *nfc
+        int prefix_space
     ctypedef struct dat_vocab:
-        uint32_t *ids
+        const dat_profile *profile
+        const uint32_t *ids
         size_t count
         dat_trie trie
-        dat_pairs pairs
-        uint8_t *reachable
+        dat_merges merges
         size_t unreachable
         dat_specials specials
         dat_classes classes
@@ -138,16 +190,23 @@ cdef extern from "csrc/vocab.h" nogil:
         const uint8_t *text
         const uint64_t *offsets
         const uint32_t *ids
+        const uint8_t *flags
+        size_t count
+    ctypedef struct dat_merge_list:
+        const uint32_t *triples
         size_t count
     dat_status dat_vocab_build(
-        dat_vocab *vocab, dat_token_list tokens, dat_token_list specials, const dat_unicode *unicode,
-        dat_pattern pattern, int ignore_merges, size_t *culprit)
+        dat_vocab *vocab, dat_token_list tokens, const dat_merge_list *merges, dat_token_list specials,
+        const dat_unicode *unicode, dat_pattern pattern, dat_before before, int ignore_merges, size_t *culprit)
     void dat_vocab_clear(dat_vocab *vocab)
     const uint8_t *dat_token(const dat_vocab *vocab, uint32_t index, size_t *size)
 
+cdef extern from "csrc/segment.h" nogil:
+    dat_status dat_piece_ends(
+        const dat_vocab *vocab, dat_scratch *scratch, dat_level level, const uint8_t *p, const uint8_t *end,
+        dat_ids *ends)
+
 cdef extern from "csrc/encode.h" nogil:
-    ctypedef struct dat_scratch:
-        pass
     ctypedef struct dat_document:
         const uint8_t *data
         size_t size
@@ -158,7 +217,7 @@ cdef extern from "csrc/encode.h" nogil:
     void dat_marks_clear(dat_marks *marks)
     void dat_spans(
         const dat_vocab *vocab, const uint32_t *ids, size_t count, const dat_marks *marks, uint64_t *spans)
-    dat_status dat_scratch_init(dat_scratch *scratch, unsigned cache_bits)
+    dat_status dat_scratch_init(dat_scratch *scratch, dat_settings settings)
     void dat_scratch_clear(dat_scratch *scratch)
     dat_status dat_encode(
         const dat_vocab *vocab, dat_scratch *scratch, const uint8_t *document, size_t size, int specials,
@@ -181,6 +240,8 @@ STATUS_NAMES = {
     DAT_DUPLICATE_TEXT: "duplicate text",
     DAT_DUPLICATE_ID: "duplicate id",
     DAT_EMPTY_TOKEN: "empty token",
+    DAT_BAD_MERGE: "bad merge",
+    DAT_TOO_MANY: "too many tokens",
     DAT_BAD_PROGRAM: "no program",
 }
 UNICODE_VERSIONS = tuple(dat_unicode_versions[i].name.decode("ascii") for i in range(DAT_UNICODE_VERSIONS))
@@ -196,6 +257,22 @@ class TableError(ValueError):
         self.culprit = culprit
 
 
+class DamagedError(ValueError):
+    """A profile whose contents are not what was written."""
+
+
+# Each a level of instructions, and each an optimization that can be left out; none changes an id.
+LEVELS = ("scalar", "avx2", "avx512")
+USES = {
+    "cache": DAT_USE_CACHE, "wide": DAT_USE_WIDE, "words": DAT_USE_WORDS, "cuts": DAT_USE_CUTS, "linear": DAT_USE_LINEAR,
+}
+
+
+def best_level():
+    """The number of the best level that this processor has."""
+    return <int>dat_best_level()
+
+
 cdef int check(dat_status status) except -1:
     if status == DAT_OK:
         return 0
@@ -203,6 +280,8 @@ cdef int check(dat_status status) except -1:
         raise MemoryError("dat-bpe: out of memory")
     if status == DAT_TOO_LONG:
         raise OverflowError("dat-bpe: a pretoken of 4 GiB or more")
+    if status == DAT_DAMAGED:
+        raise DamagedError("the tables contradict each other")
     raise ValueError(STATUS_NAMES.get(status, "error"))
 
 
@@ -210,8 +289,8 @@ cdef class Scratch:
     """What one thread writes to."""
     cdef dat_scratch scratch
 
-    def __cinit__(self, unsigned cache_bits):
-        check(dat_scratch_init(&self.scratch, cache_bits))
+    def __cinit__(self, Tables owner):
+        check(dat_scratch_init(&self.scratch, owner.settings))
 
     def __dealloc__(self):
         dat_scratch_clear(&self.scratch)
@@ -350,18 +429,20 @@ cdef class Tables:
     """A vocabulary and its pretokenizer, read-only after construction; a pool of scratch memory beside it."""
     cdef dat_vocab vocab
     cdef Splitter splitter
-    cdef unsigned cache_bits
+    cdef dat_settings settings
     cdef list pool
 
     def __cinit__(
         self, const uint8_t[::1] text, const uint64_t[::1] offsets, const uint32_t[::1] ids,
         const uint8_t[::1] special_text, const uint64_t[::1] special_offsets, const uint32_t[::1] special_ids,
-        *, int unicode, int family, int contractions, unsigned digits, bint marks_are_letters,
-        bint trailing_blanks, bint ignore_merges, unsigned cache_bits, programs=None,
+        const uint8_t[::1] special_flags, *, bint nfc, bint prefix_space, int unicode, int family, int contractions,
+        unsigned digits, bint marks_are_letters, bint trailing_blanks, bint ignore_merges, object settings,
+        programs=None, merges=None,
     ):
         cdef dat_token_list tokens
         cdef dat_token_list specials
         cdef dat_pattern pattern
+        cdef dat_before before
         cdef size_t culprit = 0
         cdef dat_status status
         cdef uint8_t nothing = 0
@@ -370,11 +451,17 @@ cdef class Tables:
         tokens.text = &text[0] if text.shape[0] else &nothing
         tokens.offsets = &offsets[0]
         tokens.ids = &ids[0] if ids.shape[0] else NULL
+        tokens.flags = NULL
         tokens.count = ids.shape[0]
         specials.text = &special_text[0] if special_text.shape[0] else &nothing
         specials.offsets = &special_offsets[0]
         specials.ids = &special_ids[0] if special_ids.shape[0] else NULL
+        specials.flags = &special_flags[0] if special_flags.shape[0] else NULL
         specials.count = special_ids.shape[0]
+        if special_flags.shape[0] != special_ids.shape[0]:
+            raise ValueError("special_flags: as many as special_ids are needed")
+        before.nfc = &dat_nfc_versions[unicode] if nfc else NULL
+        before.prefix_space = prefix_space
         if tokens.count == 0:
             raise TableError("missing byte", 0)
         pattern.family = <dat_family>family
@@ -382,9 +469,18 @@ cdef class Tables:
         pattern.digits = digits
         pattern.marks_are_letters = marks_are_letters
         pattern.trailing_blanks = trailing_blanks
+        cdef dat_merge_list listed
+        cdef const dat_merge_list *list_ = NULL
+        cdef const uint32_t[:, ::1] triples
+        if merges is not None:
+            triples = numpy.ascontiguousarray(merges, numpy.uint32).reshape(-1, 3)
+            listed.count = triples.shape[0]
+            listed.triples = &triples[0, 0] if triples.shape[0] else NULL
+            list_ = &listed
         with nogil:
             status = dat_vocab_build(
-                &self.vocab, tokens, specials, &dat_unicode_versions[unicode], pattern, ignore_merges, &culprit)
+                &self.vocab, tokens, list_, specials, &dat_unicode_versions[unicode], pattern, before, ignore_merges,
+                &culprit)
         if status in STATUS_NAMES:
             raise TableError(STATUS_NAMES[status], culprit)
         check(status)
@@ -393,18 +489,28 @@ cdef class Tables:
             self.splitter = Splitter(programs)
             self.splitter.build(&self.vocab.classes)
             self.vocab.splitter = &self.splitter.splitter
-        self.cache_bits = cache_bits
+        self.set(settings)
         self.pool = []
 
     def __dealloc__(self):
         dat_vocab_clear(&self.vocab)
+
+    cdef int set(self, settings) except -1:
+        self.settings.cache_bits = settings["cache_bits"]
+        self.settings.wide_bits = settings["wide_bits"]
+        self.settings.level = <dat_level>(<int>settings["level"])
+        self.settings.seed = settings["seed"]
+        self.settings.uses = 0
+        for use in settings["uses"]:
+            self.settings.uses |= USES[use]
+        return 0
 
     cdef Scratch take(self):
         # append and pop of a list are one step each under the interpreter's lock: no scratch has two users.
         try:
             return <Scratch>self.pool.pop()
         except IndexError:
-            return Scratch(self.cache_bits)
+            return Scratch(self)
 
     @property
     def unreachable(self):
@@ -414,7 +520,7 @@ cdef class Tables:
     @property
     def pair_count(self):
         """How many pairs of tokens join to a token."""
-        return self.vocab.pairs.count
+        return self.vocab.profile.pairs
 
     @property
     def trie_slots(self):
@@ -440,7 +546,7 @@ cdef class Tables:
     def unreachable_ids(self):
         """Their ids, ascending."""
         cdef size_t i
-        return [self.vocab.ids[i] for i in range(self.vocab.count) if not self.vocab.reachable[i]]
+        return [self.vocab.ids[i] for i in range(self.vocab.count) if not self.vocab.merges.flags[i] & DAT_REACHABLE]
 
     def find(self, bytes text):
         """The id of exactly these bytes as an ordinary token, or None."""
@@ -611,6 +717,26 @@ cdef class Tables:
         return ends
 
 
+    def block_pretokens(self, document, int level):
+        """As pretokens, the way that encoding finds them on a level of instructions."""
+        cdef Input source = Input(document)
+        cdef Scratch scratch = self.take()
+        cdef dat_ids ends
+        ends.items = NULL
+        ends.count = ends.room = 0
+        cdef dat_status status = dat_piece_ends(
+            &self.vocab, &scratch.scratch, <dat_level>level, source.data, source.data + source.size, &ends)
+        try:
+            check(status)
+            return [ends.items[i] for i in range(ends.count)]
+        finally:
+            dat_ids_clear(&ends)
+
+    def kept(self, document, bint specials):
+        """The ids of one document as a list, for a caller that wants Python numbers."""
+        return self.encode(document, specials).tolist()
+
+
 def split(programs, int unicode, document):
     """The ends of the pieces that programs (words and names of alternatives each) make of a document."""
     cdef dat_classes tables
@@ -660,3 +786,25 @@ def scan(bytes text):
         return [values[i] for i in range(count)]
     finally:
         dat_free(values)
+
+
+def normalize(bytes text, int unicode):
+    """NFC, and what changed: (bytes, [(start, end, start, end)]) in bytes of the text and of its NFC."""
+    cdef dat_normal work
+    cdef const uint8_t *result = NULL
+    cdef size_t size = 0, i = 0
+    cdef dat_status status
+    if not 0 <= unicode < DAT_UNICODE_VERSIONS:
+        raise ValueError("unicode: no such table")
+    memset(&work, 0, sizeof(work))
+    try:
+        status = dat_normalize(
+            &dat_nfc_versions[unicode], &work, <const uint8_t *>PyBytes_AS_STRING(text), len(text), &result, &size)
+        check(status)
+        edits = [
+            (work.edits[i].origin, work.edits[i].to, work.edits[i].at, work.edits[i].upto)
+            for i in range(work.edit_count)
+        ]
+        return <bytes>result[:size], edits
+    finally:
+        dat_normal_clear(&work)

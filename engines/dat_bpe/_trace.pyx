@@ -5,7 +5,7 @@ include "_shared.pxi"
 cdef extern from "csrc/trace.h" nogil:
     void dat_trace_clear(dat_trace *trace)
 
-STAGES = ("special", "scan", "pretokenize", "lookup", "merge")
+STAGES = ("special", "scan", "pretokenize", "lookup", "merge", "normalize")
 SCAN_PATHS = ("", "ascii", "two bytes", "three bytes", "four bytes", "ill-formed byte-alphabet")
 RULES = ("contraction", "letters", "numbers", "symbols", "newlines", "blanks-before", "blanks", "gap")
 
@@ -16,7 +16,7 @@ cdef class TraceTables(Tables):
     def trace(self, document, bint specials):
         """(ids, decisions): the decisions in the order in which they were taken, as plain tuples of numbers."""
         cdef Input source = Input(document)
-        cdef Scratch scratch = Scratch(0)
+        cdef Scratch scratch = Scratch(self)
         cdef dat_ids ids
         cdef dat_trace trace
         cdef dat_status status
@@ -68,6 +68,8 @@ cdef class TraceTables(Tables):
             }
         elif stage == "special":
             record |= {"path": "leftmost-longest", "start": event.offset, "end": event.next, "id": event.value}
+        elif stage == "normalize":
+            record |= {"path": "nfc", "start": event.offset, "end": event.next}
         elif stage == "lookup":
             path = "whole piece" if event.path else "part"
             record |= {"path": path, "start": event.offset, "end": event.next, "id": event.value}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 from operator import index
 from os import PathLike, fsdecode
@@ -12,15 +12,17 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 from tokassay.engines.dat_bpe import _core
+from tokassay.engines.dat_bpe.added import AddedToken, columns, flag_column, gather
 from tokassay.engines.dat_bpe.errors import LoadError
-from tokassay.engines.dat_bpe.patterns import NAMES, Splitting, splitting
+from tokassay.engines.dat_bpe.patterns import NAMES, splitting
 from tokassay.engines.dat_bpe.ranks import ALIASES, ENCODINGS, GREATEST_ID, embedded_ranks, read_ranks
+from tokassay.engines.dat_bpe.tuning import CACHE_BITS, settings
 
 Document = bytes | bytearray | memoryview | str
 Ids = NDArray[numpy.uint32]
 Offsets = NDArray[numpy.uint64]
 THREADS_MOST = 1024
-CACHE_BITS, CACHE_BITS_MOST = 16, 24
+NORMALIZERS = ("none", "nfc")
 
 
 class Encoder:
@@ -40,6 +42,7 @@ class Encoder:
         self.pattern: str = about["pattern"]
         self.expressions: tuple[str, ...] = about["expressions"]
         self.unicode: str = about["unicode"]
+        self.normalizer: str = about["normalizer"]
         self.specials: dict[str, int] = about["specials"]
         self.ignore_merges: bool = options["ignore_merges"]
         self.n_vocab: int = about["n_vocab"]
@@ -54,6 +57,8 @@ class Encoder:
         unicode: str = "16.0",
         ignore_merges: bool = True,
         cache_bits: int = CACHE_BITS,
+        level: str | None = None,
+        without: Collection[str] = (),
         general: bool = False,
     ) -> Encoder:
         """An encoder for an embedded encoding by name (gpt2, cl100k_base, o200k_base, o200k_harmony), or for a
@@ -66,6 +71,9 @@ class Encoder:
         unicode        version of the category tables: 15.0, 15.1, 16.0, 17.0
         ignore_merges  a piece that is a token is that token even if merging does not reach it (as tiktoken does)
         cache_bits     2**cache_bits pretokens are remembered a thread, 32 bytes each; 0: none
+        level          instructions to use: scalar, avx2, avx512; None: the best that the processor has
+        without        optimizations to leave out, of cache, wide, words, cuts, linear (docs/ABLATION.md); no id depends
+                       on them
         general        take the general path though there is a machine, to compare the two
 
         Raises LoadError (a ValueError) with `where` and `remedy`.
@@ -90,7 +98,8 @@ class Encoder:
                 )
         return cls.from_ranks(
             ranks, pattern=pattern, specials=specials, unicode=unicode, ignore_merges=ignore_merges,
-            cache_bits=cache_bits, general=general, name=ALIASES.get(name, name), where=where,
+            cache_bits=cache_bits, level=level, without=without, general=general, name=ALIASES.get(name, name),
+            where=where,
         )
 
     @classmethod
@@ -100,14 +109,24 @@ class Encoder:
         *,
         pattern: str | Sequence[str],
         specials: Mapping[str, int] | None = None,
+        added: Sequence[AddedToken] = (),
+        normalizer: str = "none",
+        prefix_space: bool = False,
         unicode: str = "16.0",
         ignore_merges: bool = True,
         cache_bits: int = CACHE_BITS,
+        level: str | None = None,
+        without: Collection[str] = (),
         general: bool = False,
         name: str = "ranks",
         where: str = "ranks",
     ) -> Encoder:
-        """An encoder for ranks in memory: token bytes -> id, where a lower id is merged first. As `load` otherwise."""
+        """An encoder for ranks in memory: token bytes -> id, where a lower id is merged first. As `load` otherwise.
+
+        added         tokens with flags, matched where `specials` are
+        normalizer    "none" or "nfc": what is done to the text between added tokens
+        prefix_space  a space goes before each such stretch that does not begin with one
+        """
         _check_ranks(ranks, where)
         found = splitting(pattern, where, general=general)
         if unicode not in _core.UNICODE_VERSIONS:
@@ -115,18 +134,25 @@ class Encoder:
                 f"no tables of Unicode {unicode!r}", where=where,
                 remedy=f"use one of {', '.join(_core.UNICODE_VERSIONS)}",
             )
-        if not 0 <= cache_bits <= CACHE_BITS_MOST:
-            raise LoadError(f"cache_bits {cache_bits}", where=where, remedy=f"use 0 to {CACHE_BITS_MOST}")
-        special_ids = _checked_specials(specials or {}, ranks, where)
-        arguments = (*_columns(ranks), *_columns({text.encode(): number for text, number in special_ids.items()}))
-        options = _options(found, unicode, ignore_merges, cache_bits)
+        if normalizer not in NORMALIZERS:
+            raise LoadError(f"no normalizer {normalizer!r}", where=where, remedy=f"use one of {', '.join(NORMALIZERS)}")
+        nfc = normalizer == "nfc"
+        tokens = gather(specials or {}, added, ranks, nfc=nfc, unicode=unicode, where=where)
+        texts = columns((token.text.encode(), token.id) for token in tokens)
+        arguments = (*columns(ranks.items()), *texts, flag_column(tokens))
+        options = {
+            **found.parameters(), "unicode": _core.UNICODE_VERSIONS.index(unicode), "nfc": nfc,
+            "prefix_space": bool(prefix_space), "ignore_merges": bool(ignore_merges),
+            "settings": settings(cache_bits, level, without, where),
+        }
         try:
             tables = _core.Tables(*arguments, **options)
         except _core.TableError as error:
             raise _explain(error, ranks, where) from error
         about = {
             "name": name, "pattern": found.name, "expressions": found.expressions, "unicode": unicode,
-            "specials": dict(special_ids), "n_vocab": max([*ranks.values(), *special_ids.values()]) + 1,
+            "normalizer": normalizer, "specials": {token.text: token.id for token in tokens},
+            "n_vocab": max([*ranks.values(), *(token.id for token in tokens)]) + 1,
         }
         return cls(tables, arguments, options, about)
 
@@ -156,7 +182,12 @@ class Encoder:
         return ids
 
     def encode_spans(self, data: Document, *, specials: bool = False) -> tuple[Ids, Offsets]:
-        """(ids, spans): spans[i] are the start and end of token i in the document's bytes, numpy.uint64[n, 2]."""
+        """(ids, spans): spans[i] are the start and end of token i in the document's bytes, numpy.uint64[n, 2].
+
+        A match of an added token spans the blanks that it took. Where a normalizer changed text, it did so from one
+        boundary to the next: a token with a byte of such a chunk spans all of it, so that spans may overlap. A token
+        that is only a prefix space spans nothing.
+        """
         result: tuple[Ids, Offsets] = self._tables.encode_spans(data, self._match(specials))
         return result
 
@@ -229,7 +260,8 @@ class Encoder:
     def __reduce__(self) -> tuple[Any, ...]:
         """Copied and pickled as what the tables are built from: another process builds them again."""
         about = {"name": self.name, "pattern": self.pattern, "expressions": self.expressions,
-                 "unicode": self.unicode, "specials": self.specials, "n_vocab": self.n_vocab}
+                 "unicode": self.unicode, "normalizer": self.normalizer, "specials": self.specials,
+                 "n_vocab": self.n_vocab}
         return _rebuild, (type(self), self._arguments, self._options, about)
 
     def _traced(self) -> Any:
@@ -259,22 +291,6 @@ def _threads(threads: int) -> int:
     return threads
 
 
-def _options(pattern: Splitting, unicode: str, ignore_merges: bool, cache_bits: int) -> dict[str, Any]:
-    version = _core.UNICODE_VERSIONS.index(unicode)
-    return {
-        **pattern.parameters(), "unicode": version, "ignore_merges": bool(ignore_merges), "cache_bits": cache_bits,
-    }
-
-
-def _columns(tokens: Mapping[bytes, int]) -> tuple[NDArray[numpy.uint8], Offsets, Ids]:
-    """Tokens by id as joined bytes, offsets and ids: the form that the tables are built from."""
-    order = sorted(tokens.items(), key=lambda item: item[1])
-    text = numpy.frombuffer(b"".join([token for token, _ in order]), numpy.uint8)
-    offsets = numpy.zeros(len(order) + 1, numpy.uint64)
-    numpy.cumsum([len(token) for token, _ in order], out=offsets[1:])
-    return text, offsets, numpy.array([number for _, number in order], numpy.uint32)
-
-
 def _check_ranks(ranks: Mapping[bytes, int], where: str) -> None:
     for token, number in ranks.items():
         problem = ""
@@ -286,27 +302,6 @@ def _check_ranks(ranks: Mapping[bytes, int], where: str) -> None:
             problem = f"token {token.hex()}: id {number} is outside 0..{GREATEST_ID}"
         if problem:
             raise LoadError(problem, where=where, remedy="give token bytes -> id, ids of 32 bits")
-
-
-def _checked_specials(specials: Mapping[str, int], ranks: Mapping[bytes, int], where: str) -> dict[str, int]:
-    texts = {number: token for token, number in ranks.items()} if specials else {}
-    for text, number in specials.items():
-        problem = ""
-        if not isinstance(text, str):
-            problem = f"special token {text!r} is not a str"
-        elif not text:
-            problem = "a special token of no text"
-        elif any("\ud800" <= letter <= "\udfff" for letter in text):
-            problem = f"special token {text!r}: a lone surrogate, which is no text"
-        elif isinstance(number, bool) or not isinstance(number, (int, numpy.integer)):
-            problem = f"special token {text!r}: id {number!r} is not an integer"
-        elif not 0 <= number <= GREATEST_ID:
-            problem = f"special token {text!r}: id {number} is outside 0..{GREATEST_ID}"
-        elif texts.get(number, text.encode()) != text.encode():
-            problem = f"special token {text!r}: id {number} is that of an ordinary token"
-        if problem:
-            raise LoadError(problem, where=where, remedy="give the vocabulary's own special tokens")
-    return dict(specials)
 
 
 def _explain(error: Any, ranks: Mapping[bytes, int], where: str) -> LoadError:

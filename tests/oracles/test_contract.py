@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import unicodedata
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -92,17 +91,32 @@ def test_nfc_as_tokenizers_has_it(make_oracle: Callable[..., Oracle]) -> None:
         assert oracle.encode(text.encode()) == plain.encode(normalizers.NFC().normalize_str(text).encode())
 
 
-def test_nfc_refuses_what_it_cannot_know(make_oracle: Callable[..., Oracle]) -> None:
+def test_nfc_is_that_of_the_contracts_version(make_oracle: Callable[..., Oracle]) -> None:
+    plain = make_oracle("gpt2")
+    younger, composed = "\U000105d2\u0307".encode(), "\U000105c9".encode()  # Todhri, of Unicode 16.0
+    assert make_oracle("gpt2", normalizer="nfc", unicode="15.1").encode(younger) == plain.encode(younger)
+    assert make_oracle("gpt2", normalizer="nfc", unicode="16.0").encode(younger) == plain.encode(composed)
+
+
+def test_an_ill_formed_byte_is_a_starter_that_nothing_joins(make_oracle: Callable[..., Oracle]) -> None:
+    oracle, plain = make_oracle("gpt2", normalizer="nfc"), make_oracle("gpt2")
+    # 0xE9 stands for U+00E9 when it is classed: it is neither decomposed nor joined.
+    assert oracle.encode(b"\xe9\xcc\xa3") == plain.encode(b"\xe9\xcc\xa3")
+    assert oracle.encode(b"\xe9\xcc\x81\xcc\xa3") == plain.encode(b"\xe9\xcc\xa3\xcc\x81")
+    assert oracle.encode(b"e\xcc\x81\xe9") == plain.encode(b"\xc3\xa9\xe9")
+
+
+def test_spans_through_nfc_are_whole_chunks(make_oracle: Callable[..., Oracle]) -> None:
     oracle = make_oracle("gpt2", normalizer="nfc")
-    assert oracle.spans(b"abc")
-    with pytest.raises(Unsupported, match="spans"):
-        oracle.spans("e\u0301".encode())
-    with pytest.raises(Unsupported, match="ill-formed"):
-        oracle.encode(b"\xff")
-    younger = "\U000105d2\u0307"  # U+105C9 of Unicode 16.0, decomposed
-    if unicodedata.category(younger[0]) == "Cn":
-        with pytest.raises(Unsupported, match=r"U\+105D2"):
-            oracle.encode(younger.encode())
+    document = "xe\u0301 \u212b\u0323y".encode()
+    ids, spans = oracle.encode(document), oracle.spans(document)
+    assert b"".join(oracle.decode([each]) for each in ids) == "x\u00e9 \u1ea0\u030ay".encode()
+    assert spans[0] == (0, 1) and spans[1] == (1, 4)
+    assert spans[-1] == (10, 11) and (5, 10) in spans
+    assert [each for each in oracle.decisions(document) if each["stage"] == "normalize"] == [
+        {"stage": "normalize", "offset": 1, "path": "nfc", "start": 1, "end": 4},
+        {"stage": "normalize", "offset": 5, "path": "nfc", "start": 5, "end": 10},
+    ]
 
 
 def test_the_memo_does_not_change_ids(make_contract: Callable[..., dict[str, Any]], make_ranks: Any) -> None:

@@ -2,26 +2,18 @@
 #ifndef DAT_ENCODE_H
 #define DAT_ENCODE_H
 
-#include "cache.h"
-#include "vocab.h"
-
-/* What one thread writes to. Kept between calls by whoever owns it: then the cache is warm. */
-typedef struct {
-    dat_cache cache;
-    dat_merge_room room;
-    dat_split_room split;
-} dat_scratch;
+#include "segment.h"
 
 enum { DAT_CACHE_BITS_MOST = 24 };
 
-/* cache_bits 0: no cache. */
-dat_status dat_scratch_init(dat_scratch *scratch, unsigned cache_bits);
+dat_status dat_scratch_init(dat_scratch *scratch, dat_settings settings);
 void dat_scratch_clear(dat_scratch *scratch);
 
-/* Where special tokens stand: two of them may share an id, so that the id does not tell how many bytes it covers. */
+/* An id whose bytes in the document are not its token's own after the id before: a special token (two may share an id,
+ * and a match may take blanks), or text that a normalizer or a prefix space changed. */
 typedef struct {
-    size_t index; /* of the id */
-    size_t size;  /* bytes of the match */
+    size_t index;      /* of the id */
+    size_t start, end; /* bytes of the document */
 } dat_mark;
 
 typedef struct {
@@ -31,11 +23,12 @@ typedef struct {
 
 void dat_marks_clear(dat_marks *marks);
 
-/* Byte spans (start, end) of the ids of one document: every id covers exactly its own bytes. */
+/* Byte spans (start, end) of the ids of one document: those of the marks, and from there on each id its own bytes. */
 void dat_spans(const dat_vocab *vocab, const uint32_t *ids, size_t count, const dat_marks *marks, uint64_t *spans);
 
-/* Appends the ids of a document, and to marks (or NULL) its special tokens. trace: NULL, or (trace build) where
- * decisions go; then no cache and no proved short cut is used, so that every merge is seen. */
+/* Appends the ids of a document, and to marks (or NULL) what dat_spans needs. specials: whether added tokens are
+ * matched. trace: NULL, or (trace build) where decisions go; then no cache and no proved short cut is used, so that
+ * every merge is seen. */
 dat_status dat_encode(const dat_vocab *vocab, dat_scratch *scratch, const uint8_t *document, size_t size,
                       int specials, dat_ids *out, dat_marks *marks, dat_trace *trace);
 

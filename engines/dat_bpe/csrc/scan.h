@@ -52,6 +52,20 @@ static inline unsigned dat_scan(const uint8_t *p, const uint8_t *end, uint32_t *
     return 1;
 }
 
+/* The start of the character, or ill-formed byte, that ends before p (begin < p): and its value. */
+static inline const uint8_t *dat_scan_back(const uint8_t *begin, const uint8_t *p, const uint8_t *end, uint32_t *value)
+{
+    const uint8_t *q = p - 1;
+    while (q > begin && p - q < 4 && (*q & 0xC0) == 0x80) {
+        q--;
+    }
+    if (q < p - 1 && dat_scan(q, end, value) == (size_t)(p - q)) {
+        return q;
+    }
+    (void)dat_scan(p - 1, p, value);
+    return p - 1;
+}
+
 /* What the lead byte alone would promise: for the trace, never for a decision. */
 static inline unsigned dat_proposed_width(uint8_t lead)
 {

@@ -4,7 +4,9 @@
 
 #include "common.h"
 
-enum dat_stage { DAT_STAGE_SPECIAL, DAT_STAGE_SCAN, DAT_STAGE_PRETOKENIZE, DAT_STAGE_LOOKUP, DAT_STAGE_MERGE };
+enum dat_stage {
+    DAT_STAGE_SPECIAL, DAT_STAGE_SCAN, DAT_STAGE_PRETOKENIZE, DAT_STAGE_LOOKUP, DAT_STAGE_MERGE, DAT_STAGE_NORMALIZE
+};
 
 typedef struct {
     uint8_t stage, path, proposed, accepted, category, rule;
