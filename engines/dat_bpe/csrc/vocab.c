@@ -590,7 +590,8 @@ dat_status dat_vocab_view(dat_vocab *vocab, const void *block, size_t size, dat_
         .trie = vocab->trie, .flags = dat_profile_section(head, DAT_FLAGS, count),
         .shorter = dat_profile_section(head, DAT_SHORTER, 4 * count),
         .splits = dat_profile_section(head, DAT_SPLITS, 8 * count), .text = vocab->text, .offsets = vocab->offsets,
-        .count = count, .text_size = vocab->text_size, .regular = (head->flags & DAT_REGULAR) != 0};
+        .count = count, .text_size = vocab->text_size, .regular = (head->flags & DAT_REGULAR) != 0,
+        .never = vocab->cuts.never};
     if (!vocab->text || !vocab->offsets || !vocab->ids || (head->sections[DAT_BY_ID].size > 0 && !vocab->by_id) ||
         !vocab->trie.nodes || !vocab->trie.values || !vocab->words.slots || !vocab->cuts.filter || !vocab->cuts.never ||
         !vocab->merges.of_two || !vocab->merges.of_byte || !vocab->merges.pairs.slots || !vocab->merges.pairs.filter ||
