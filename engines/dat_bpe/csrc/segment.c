@@ -1,5 +1,6 @@
 #include "segment.h"
 
+#include "forms.h"
 #include "starts.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -290,11 +291,12 @@ static block_finder finder_of(const dat_vocab *vocab, dat_level level)
         return find_scalar;
     }
 #ifdef DAT_X86
+    const dat_family family = vocab->pattern.family;
     if (level == DAT_AVX512) {
-        return find_block_avx512;
+        return family == DAT_GPT2 ? find_gpt2_avx512 : family == DAT_CL100K ? find_cl100k_avx512 : find_o200k_avx512;
     }
     if (level == DAT_AVX2) {
-        return find_block_avx2;
+        return family == DAT_GPT2 ? find_gpt2_avx2 : family == DAT_CL100K ? find_cl100k_avx2 : find_o200k_avx2;
     }
 #endif
     (void)level;
@@ -318,12 +320,12 @@ dat_status dat_piece_ends(const dat_vocab *vocab, dat_scratch *scratch, dat_leve
     const uint8_t *first = p;
     finder found;
     start_finder(&found, vocab, &scratch->split, p, end, 0);
-    block_finder find = finder_of(vocab, level);
+    block_finder next = finder_of(vocab, level);
     dat_status status = found.status;
     while (p < end && status == DAT_OK) {
         found.base = p;
         found.count = 0;
-        p = found.rest_stop != NULL ? cut_rest(&found, p) : find(&found, p);
+        p = found.rest_stop != NULL ? cut_rest(&found, p) : next(&found, p);
         status = found.status != DAT_OK ? found.status : dat_ids_room(ends, found.count + 1);
         for (size_t i = 0; i < found.count && status == DAT_OK; i++) {
             ends->items[ends->count++] = (uint32_t)(found.base - first) + found.ends[i];
@@ -354,8 +356,10 @@ static dat_status resolve(const dat_vocab *vocab, dat_scratch *scratch, const fi
         }
         if (m->size <= DAT_WIDE_BYTES && scratch->cache.wide != NULL) {
             uint64_t key[4];
-            dat_wide_key(found->base + start, m->size, key);
-            DAT_FETCH(dat_wide_slot(&scratch->cache, key));
+            dat_wide_key(found->base + start, m->size, made->low[i], made->high[i], key);
+            const dat_wide_entry *slot = dat_wide_slot(&scratch->cache, key);
+            DAT_FETCH(slot);
+            DAT_FETCH(&slot->ids[7]);
         }
     }
     for (size_t k = 0; k < made->unknown_count; k++) {
@@ -429,13 +433,14 @@ static inline dat_status look_up(const dat_vocab *vocab, dat_scratch *scratch, c
         }
     }
     out->count = (size_t)(ids - out->items);
+    status = dat_ids_room(&scratch->found, DAT_WIDE_IDS);
     /* Only now: what is kept may take the place of an entry that was still to be read. */
-    for (size_t k = 0; k < made.unknown_count; k++) {
+    for (size_t k = 0; k < made.unknown_count && status == DAT_OK; k++) {
         const miss *m = &made.misses[k];
         dat_keep(scratch, found->base + m->start, m->size, made.low[m->piece], made.high[m->piece],
                  scratch->found.items + m->first, m->count);
     }
-    return DAT_OK;
+    return status;
 }
 
 #ifdef DAT_TRACE
@@ -477,13 +482,13 @@ dat_status dat_segment(const dat_vocab *vocab, dat_scratch *scratch, const uint8
 #endif
     finder found;
     start_finder(&found, vocab, &scratch->split, p, end, (scratch->settings.uses & DAT_USE_CUTS) != 0);
-    block_finder find = finder_of(vocab, scratch->settings.level);
+    block_finder next = finder_of(vocab, scratch->settings.level);
     dat_status status = found.status == DAT_OK ? dat_scratch_see(vocab, scratch, (size_t)(end - p)) : found.status;
     while (p < end && status == DAT_OK) {
         found.base = p;
         found.count = 0;
         do {
-            p = found.rest_stop != NULL ? cut_rest(&found, p) : find(&found, p);
+            p = found.rest_stop != NULL ? cut_rest(&found, p) : next(&found, p);
         } while (p < end && found.count < PIECES && found.long_stop == NULL);
         status = found.status != DAT_OK ? found.status : look_up(vocab, scratch, &found, limit, out);
         if (found.long_stop != NULL && status == DAT_OK) {
