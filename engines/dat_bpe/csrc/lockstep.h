@@ -50,7 +50,8 @@ DAT_TARGET static inline uint32_t DAT_NAME(rank_of)(const dat_pairs *pairs, cons
 }
 
 /* Begins with the bytes of a piece of at most DAT_SMALL_PIECE. */
-DAT_TARGET static inline void DAT_NAME(enter)(lane *lane, const dat_merges *merges, const uint8_t *piece, size_t size)
+DAT_TARGET static inline void DAT_NAME(enter)(merge_lane *lane, const dat_merges *merges, const uint8_t *piece,
+                                              size_t size)
 {
     uint32_t *token = lane->token + BEFORE, *rank = lane->rank + BEFORE;
     lane->size = size;
@@ -72,7 +73,7 @@ DAT_TARGET static inline void DAT_NAME(enter)(lane *lane, const dat_merges *merg
 
 /* Looks at what was asked for, and merges once; 0 a round after nothing merged any more. There is no branch on what is
  * found: one that is foreseen wrongly costs the whole chain of look-ups before it, some 130 cycles, in all lanes. */
-DAT_TARGET static inline int DAT_NAME(step)(lane *lane, const dat_merges *merges)
+DAT_TARGET static inline int DAT_NAME(step)(merge_lane *lane, const dat_merges *merges)
 {
     if (lane->finished) {
         return 0;
@@ -117,7 +118,7 @@ DAT_TARGET static inline int DAT_NAME(step)(lane *lane, const dat_merges *merges
 DAT_TARGET static dat_status DAT_NAME(merge_many)(const dat_merges *merges, const uint8_t *base, miss *misses,
                                                   const uint16_t *which, size_t count, dat_ids *out)
 {
-    lane lanes[LANES];
+    merge_lane lanes[LANES];
     uint16_t of_lane[LANES];
     unsigned order[LANES];
     size_t active = 0, next = 0;
@@ -133,7 +134,7 @@ DAT_TARGET static dat_status DAT_NAME(merge_many)(const dat_merges *merges, cons
     }
     while (active > 0) {
         for (size_t i = 0; i < active; i++) {
-            lane *here = &lanes[order[i]];
+            merge_lane *here = &lanes[order[i]];
             if (DAT_NAME(step)(here, merges)) {
                 continue;
             }

@@ -94,7 +94,7 @@ typedef struct {
     size_t size;
     int left, at, finished;
     uint32_t first;                          /* rank[0] as it begins; then DAT_NONE */
-} lane;
+} merge_lane;
 
 /* A line without pairs. */
 _Alignas(64) static const uint64_t no_pairs[DAT_LINE] = {DAT_NO_PAIR, DAT_NO_PAIR, DAT_NO_PAIR, DAT_NO_PAIR,
@@ -228,12 +228,12 @@ dat_status dat_piece_ends(const dat_vocab *vocab, dat_scratch *scratch, dat_leve
     const uint8_t *first = p;
     finder found;
     start_finder(&found, vocab, &scratch->split, p, end, 0);
-    block_finder find = finder_of(vocab, level);
+    block_finder next = finder_of(vocab, level);
     dat_status status = found.status;
     while (p < end && status == DAT_OK) {
         found.base = p;
         found.count = 0;
-        p = found.rest_stop != NULL ? cut_rest(&found, p) : find(&found, p);
+        p = found.rest_stop != NULL ? cut_rest(&found, p) : next(&found, p);
         status = found.status != DAT_OK ? found.status : dat_ids_room(ends, found.count + 1);
         for (size_t i = 0; i < found.count && status == DAT_OK; i++) {
             ends->items[ends->count++] = (uint32_t)(found.base - first) + found.ends[i];
@@ -443,13 +443,13 @@ dat_status dat_segment(const dat_vocab *vocab, dat_scratch *scratch, const uint8
 #endif
     finder found;
     start_finder(&found, vocab, &scratch->split, p, end, (scratch->settings.uses & DAT_USE_CUTS) != 0);
-    block_finder find = finder_of(vocab, scratch->settings.level);
+    block_finder next = finder_of(vocab, scratch->settings.level);
     dat_status status = found.status;
     while (p < end && status == DAT_OK) {
         found.base = p;
         found.count = 0;
         do {
-            p = found.rest_stop != NULL ? cut_rest(&found, p) : find(&found, p);
+            p = found.rest_stop != NULL ? cut_rest(&found, p) : next(&found, p);
         } while (p < end && found.count < PIECES && found.long_stop == NULL);
         status = found.status != DAT_OK ? found.status : look_up(vocab, scratch, &found, limit, out);
         if (found.long_stop != NULL && status == DAT_OK) {
