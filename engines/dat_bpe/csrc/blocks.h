@@ -70,6 +70,23 @@ DAT_TARGET static inline void DAT_NAME(load_masks)(const dat_classes *classes, c
 #endif
 }
 
+/* Which of the ASCII characters in `other` are controls. */
+DAT_TARGET static inline uint64_t DAT_NAME(controls)(const uint8_t *p, uint64_t other)
+{
+#if DAT_IS_AVX512
+    __m512i bytes = _mm512_maskz_loadu_epi8(other, p);
+    return _mm512_mask_cmplt_epu8_mask(other, bytes, _mm512_set1_epi8(' ')) |
+           _mm512_mask_cmpeq_epi8_mask(other, bytes, _mm512_set1_epi8(0x7F));
+#else
+    uint64_t found = 0;
+    for (; other; other &= other - 1) {
+        uint8_t byte = p[__builtin_ctzll(other)];
+        found |= byte < ' ' || byte == 0x7F ? other & (0 - other) : 0;
+    }
+    return found;
+#endif
+}
+
 /* Appends the pieces that are decided within the block at p, and returns where the next one begins. */
 DAT_TARGET static const uint8_t *DAT_NAME(find_block)(finder *found, const uint8_t *p)
 {
@@ -81,6 +98,12 @@ DAT_TARGET static const uint8_t *DAT_NAME(find_block)(finder *found, const uint8
     uint64_t high, apostrophe, cuts = 0, chars;
     DAT_NAME(load_masks)(text->classes, p, n, text->end, &m, &high, &apostrophe);
     chars = dat_below(n);
+    const int deepseek = pattern->family == DAT_DEEPSEEK;
+    m.control = m.cjk = 0;
+    if (deepseek) {
+        m.control = DAT_NAME(controls)(p, m.other);
+        m.other &= ~m.control;
+    }
     if (high) {
         /* Characters of several bytes: the class goes to the first, and the others are squeezed out below. */
         uint64_t follow = 0;
@@ -95,7 +118,13 @@ DAT_TARGET static const uint8_t *DAT_NAME(find_block)(finder *found, const uint8
                 n = i;
                 break;
             }
-            by_class[__builtin_ctz(dat_class(text->classes, value))] |= UINT64_C(1) << i;
+            if (deepseek) {
+                unsigned kind = dat_kind(text->classes, value);
+                by_class[__builtin_ctz(kind)] |= UINT64_C(1) << i;
+                m.cjk |= (uint64_t)(kind / DAT_KIND_CJK) << i;
+            } else {
+                by_class[__builtin_ctz(dat_class(text->classes, value))] |= UINT64_C(1) << i;
+            }
             follow |= (dat_below(width) & ~UINT64_C(1)) << i;
             leads &= ~(dat_below(width) << i);
             if (found->cuts != NULL && i > 0) {
@@ -107,16 +136,26 @@ DAT_TARGET static const uint8_t *DAT_NAME(find_block)(finder *found, const uint8
             before = value;
             expected = i + width;
         }
-        m.upper |= by_class[0];
-        m.lower |= by_class[1];
-        m.caseless |= by_class[2];
-        m.mark |= by_class[3];
-        m.number |= by_class[4];
-        m.space |= by_class[5];
-        m.other |= by_class[7];
+        if (deepseek) {
+            m.caseless |= by_class[0];
+            m.mark |= by_class[1];
+            m.number |= by_class[2];
+            m.other |= by_class[3];
+            m.space |= by_class[4];
+            m.control |= by_class[6];
+        } else {
+            m.upper |= by_class[0];
+            m.lower |= by_class[1];
+            m.caseless |= by_class[2];
+            m.mark |= by_class[3];
+            m.number |= by_class[4];
+            m.space |= by_class[5];
+            m.other |= by_class[7];
+        }
         chars = dat_below(n) & ~follow;
     }
     m.last = n == left;
+    m.ascii = chars & ~high;
     m.short_ = m.long_ = 0;
     if (pattern->contractions != DAT_NO_CONTRACTIONS) {
         for (uint64_t marks = apostrophe & chars; marks; marks &= marks - 1) {
@@ -142,6 +181,11 @@ DAT_TARGET static const uint8_t *DAT_NAME(find_block)(finder *found, const uint8
         m.slash = _pext_u64(m.slash, chars);
         m.short_ = _pext_u64(m.short_, chars);
         m.long_ = _pext_u64(m.long_, chars);
+        if (deepseek) {
+            m.ascii = _pext_u64(m.ascii, chars);
+            m.control = _pext_u64(m.control, chars);
+            m.cjk = _pext_u64(m.cjk, chars);
+        }
     }
     m.count = (unsigned)__builtin_popcountll(chars);
     m.valid = dat_below(m.count);
@@ -149,6 +193,7 @@ DAT_TARGET static const uint8_t *DAT_NAME(find_block)(finder *found, const uint8
     switch (pattern->family) {
     case DAT_GPT2: starts = dat_starts_gpt2(&m); break;
     case DAT_CL100K: starts = dat_starts_cl100k(&m, pattern); break;
+    case DAT_DEEPSEEK: starts = dat_starts_deepseek(&m, &doubtful); break;
     default: starts = dat_starts_o200k(&m, pattern, &doubtful); break;
     }
     unsigned decided = m.count;

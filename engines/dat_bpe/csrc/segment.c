@@ -196,9 +196,6 @@ static block_finder finder_of(const dat_vocab *vocab, dat_level level)
     if (vocab->splitter != NULL) {
         return find_general;
     }
-    if (vocab->pattern.family == DAT_DEEPSEEK) {
-        return find_scalar;
-    }
 #ifdef DAT_X86
     if (level == DAT_AVX512) {
         return find_block_avx512;
