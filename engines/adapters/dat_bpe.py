@@ -16,6 +16,7 @@ class Adapter:
 
     name = "dat-bpe"
     operations = ("encode", "encode_batch", "decode", "offsets")
+    entries = ("whole", "documents_list", "batch_flat", "batch_list")
     offset_unit = "bytes"
     rejects = ()
     notes: tuple[str, ...] = ()
@@ -44,8 +45,7 @@ class Adapter:
                 specials=dict(contract["special_tokens"]),
                 unicode=contract["unicode"],
                 ignore_merges=contract["ignore_merges"],
-                cache_bits=int(options.get("cache_bits", 16)),
-                general=bool(options.get("general", False)),
+                **options,  # an option that the encoder has not is a TypeError, never ignored
             )
         except dat_bpe.PatternError as error:
             raise Unsupported(f"pretokenizer: {error}") from error
@@ -53,6 +53,9 @@ class Adapter:
             if "Unicode" in str(error):
                 raise Unsupported(str(error)) from error
             raise
+        self.whole, self.documents_list = self.encoder.encode, self.encoder.encode_list
+        if threads > 1:  # one document over threads is a batch of one
+            self.whole = lambda item: self.encoder.encode_batch([item], threads=threads)[0]
         if self.encoder.pretokenizer_path == "general":
             self.notes = ("its pretokenizer has no machine (or none was wanted) and is interpreted, which is slower",)
 
@@ -65,6 +68,12 @@ class Adapter:
     def encode_batch(self, items: list[bytes], threads: int) -> tuple[Any, Any]:
         values, offsets = self.encoder.encode_batch(items, threads=threads, specials=self.specials)
         return values, numpy.diff(offsets).astype(numpy.uint32)
+
+    def batch_flat(self, items: list[bytes], threads: int) -> tuple[Any, Any]:
+        return self.encoder.encode_batch(items, threads=threads)
+
+    def batch_list(self, items: list[bytes], threads: int) -> list[list[int]]:
+        return self.encoder.encode_batch_lists(items, threads=threads)
 
     def decode(self, ids: Any) -> bytes:
         return self.encoder.decode(ids)

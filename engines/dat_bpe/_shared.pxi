@@ -1,4 +1,5 @@
 # What the plain build (_core) and the trace build (_trace) share: the tables, and every way of asking them.
+cimport cython
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBUF_SIMPLE, PyBUF_STRIDES, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.list cimport PyList_New, PyList_SET_ITEM
@@ -7,6 +8,8 @@ from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
+
+import hashlib
 
 import numpy
 
@@ -129,12 +132,30 @@ cdef extern from "csrc/merge.h" nogil:
     uint8_t DAT_REACHABLE
     ctypedef struct dat_merges:
         const uint8_t *flags
+        const uint32_t *splits
         int regular
 
 cdef extern from "csrc/profile.h" nogil:
+    int DAT_ABOUT
+    int DAT_SECTIONS
+    ctypedef struct dat_place:
+        uint64_t at
+        uint64_t size
     ctypedef struct dat_profile:
         uint64_t size
+        uint32_t version
+        uint32_t count
+        uint32_t longest
+        uint32_t unreachable
+        uint32_t slots
         uint32_t pairs
+        char unicode[8]
+        dat_place sections[1]
+        uint8_t contents[32]
+        uint64_t head
+    size_t dat_profile_start()
+    void dat_profile_seal(dat_profile *profile)
+    dat_status dat_profile_check(const void *block, size_t size)
 
 cdef extern from "csrc/piece.h" nogil:
     unsigned DAT_USE_CACHE
@@ -183,6 +204,7 @@ cdef extern from "csrc/vocab.h" nogil:
     ctypedef struct dat_vocab:
         const dat_profile *profile
         const uint32_t *ids
+        const uint32_t *by_id
         size_t count
         dat_trie trie
         dat_merges merges
@@ -203,8 +225,12 @@ cdef extern from "csrc/vocab.h" nogil:
     dat_status dat_vocab_build(
         dat_vocab *vocab, dat_token_list tokens, const dat_merge_list *merges, dat_token_list specials,
         const dat_unicode *unicode, dat_pattern pattern, dat_before before, int ignore_merges, size_t *culprit)
+    dat_status dat_vocab_view(
+        dat_vocab *vocab, const void *block, size_t size, dat_token_list specials, const dat_unicode *unicode,
+        dat_before before)
     void dat_vocab_clear(dat_vocab *vocab)
     const uint8_t *dat_token(const dat_vocab *vocab, uint32_t index, size_t *size)
+    uint32_t dat_id(const dat_vocab *vocab, uint32_t index)
 
 cdef extern from "csrc/segment.h" nogil:
     dat_status dat_piece_ends(
@@ -223,6 +249,7 @@ cdef extern from "csrc/encode.h" nogil:
     void dat_spans(
         const dat_vocab *vocab, const uint32_t *ids, size_t count, const dat_marks *marks, uint64_t *spans)
     dat_status dat_scratch_init(dat_scratch *scratch, dat_settings settings)
+    dat_status dat_scratch_see(const dat_vocab *vocab, dat_scratch *scratch, size_t size)
     void dat_scratch_clear(dat_scratch *scratch)
     dat_status dat_encode(
         const dat_vocab *vocab, dat_scratch *scratch, const uint8_t *document, size_t size, int specials,
@@ -306,14 +333,19 @@ cdef class Scratch:
         dat_ids_clear(&self.ids)
 
 
+@cython.no_gc_clear
 cdef class Block:
-    """Ids or offsets that C allocated, lent through the buffer protocol and freed with the last view."""
+    """Ids or offsets that C allocated, lent through the buffer protocol and given back with the last view."""
+    cdef Tables owner
     cdef dat_ids ids         # what is owned, if these are ids
     cdef uint64_t *offsets   # or this
     cdef Py_ssize_t count
     cdef Py_ssize_t stride
 
     def __dealloc__(self):
+        # One vector is kept: memory that was written before is written again in a third of the time.
+        if self.owner is not None and self.owner.spare.room < self.ids.room <= SPARE_MOST:
+            self.ids, self.owner.spare = self.owner.spare, self.ids
         dat_ids_clear(&self.ids)
         dat_free(self.offsets)
 
@@ -343,13 +375,14 @@ cdef object lend_offsets(uint64_t *offsets, Py_ssize_t count):
     return numpy.asarray(block)
 
 
-cdef object lend_ids(dat_ids *ids):
+cdef object lend_ids(dat_ids *ids, Tables owner=None):
     """The vector as a numpy.uint32 array of its own size; the vector is empty afterwards."""
     cdef Block block = Block.__new__(Block)
     if ids.count == 0:
         return numpy.empty(0, numpy.uint32)
     dat_ids_fit(ids)
     block.ids = ids[0]
+    block.owner = owner
     block.count = ids.count
     ids.items = NULL
     ids.count = ids.room = 0
@@ -367,6 +400,8 @@ cdef object copy_ids(const dat_ids *ids):
     return array
 
 
+# A vector of more ids (64 MB) is not kept.
+cdef size_t SPARE_MOST = 1 << 24
 # Up to so many ids are made in memory that is kept from call to call, and copied.
 cdef size_t SHORT = 1 << 14
 cdef object EMPTY = numpy.empty
@@ -474,8 +509,10 @@ cdef class Tables:
     """A vocabulary and its pretokenizer, read-only after construction; a pool of scratch memory beside it."""
     cdef dat_vocab vocab
     cdef Splitter splitter
+    cdef Input mapped
     cdef dat_settings settings
     cdef list pool
+    cdef dat_ids spare       # of a result that nobody holds any more
     cdef PyObject **numbers  # one int an id, made when it is first asked for: a list only takes references
     cdef size_t number_count
 
@@ -484,7 +521,7 @@ cdef class Tables:
         const uint8_t[::1] special_text, const uint64_t[::1] special_offsets, const uint32_t[::1] special_ids,
         const uint8_t[::1] special_flags, *, bint nfc, bint prefix_space, int unicode, int family, int contractions,
         unsigned digits, bint marks_are_letters, bint trailing_blanks, bint ignore_merges, object settings,
-        programs=None, merges=None,
+        programs=None, merges=None, block=None,
     ):
         cdef dat_token_list tokens
         cdef dat_token_list specials
@@ -509,7 +546,7 @@ cdef class Tables:
             raise ValueError("special_flags: as many as special_ids are needed")
         before.nfc = &dat_nfc_versions[unicode] if nfc else NULL
         before.prefix_space = prefix_space
-        if tokens.count == 0:
+        if tokens.count == 0 and block is None:
             raise TableError("missing byte", 0)
         pattern.family = <dat_family>family
         pattern.contractions = <dat_contractions>contractions
@@ -524,10 +561,16 @@ cdef class Tables:
             listed.count = triples.shape[0]
             listed.triples = &triples[0, 0] if triples.shape[0] else NULL
             list_ = &listed
-        with nogil:
-            status = dat_vocab_build(
-                &self.vocab, tokens, list_, specials, &dat_unicode_versions[unicode], pattern, before, ignore_merges,
-                &culprit)
+        if block is not None:
+            # A mapped profile: held as long as its tables are used.
+            self.mapped = Input(block)
+            status = dat_vocab_view(
+                &self.vocab, self.mapped.data, self.mapped.size, specials, &dat_unicode_versions[unicode], before)
+        else:
+            with nogil:
+                status = dat_vocab_build(
+                    &self.vocab, tokens, list_, specials, &dat_unicode_versions[unicode], pattern, before,
+                    ignore_merges, &culprit)
         if status in STATUS_NAMES:
             raise TableError(STATUS_NAMES[status], culprit)
         check(status)
@@ -542,6 +585,7 @@ cdef class Tables:
     def __dealloc__(self):
         cdef size_t i
         dat_vocab_clear(&self.vocab)
+        dat_ids_clear(&self.spare)
         for i in range(self.number_count):
             Py_XDECREF(self.numbers[i])
         dat_free(self.numbers)
@@ -562,6 +606,48 @@ cdef class Tables:
             return <Scratch>self.pool.pop()
         except IndexError:
             return Scratch(self)
+
+    def profile(self, bytes about):
+        """The tables as the bytes of a profile file, with `about` (JSON) as its last section."""
+        cdef const dat_profile *head = self.vocab.profile
+        cdef size_t size = head.size, start = dat_profile_start()
+        cdef size_t at = head.sections[DAT_ABOUT].at
+        file = bytearray((<const uint8_t *>head)[:at])
+        file += about + bytes(-len(about) % 64)
+        cdef uint8_t[::1] view = file
+        cdef dat_profile *made = <dat_profile *>&view[0]
+        made.sections[DAT_ABOUT].size = len(about)
+        made.size = len(file)
+        contents = hashlib.sha256(memoryview(file)[start:]).digest()
+        for i in range(32):
+            made.contents[i] = contents[i]
+        dat_profile_seal(made)
+        del view
+        return file
+
+    def tokens(self):
+        """What the tables are of: (text, offsets, ids) in ascending order of id, and the merges that can be taken in order
+        of rank as numpy.uint32[n, 3] of indexes into them; None where ranks alone give them."""
+        cdef size_t i, size
+        cdef uint32_t index
+        cdef const uint8_t *text
+        order = sorted(range(self.vocab.count), key=lambda index: dat_id(&self.vocab, index))
+        place = {index: i for i, index in enumerate(order)}
+        texts = []
+        for index in order:
+            text = dat_token(&self.vocab, index, &size)
+            texts.append(text[:size])
+        offsets = numpy.zeros(len(texts) + 1, numpy.uint64)
+        numpy.cumsum([len(each) for each in texts], out=offsets[1:])
+        columns = (
+            numpy.frombuffer(b"".join(texts), numpy.uint8), offsets,
+            numpy.array([dat_id(&self.vocab, index) for index in order], numpy.uint32))
+        if self.vocab.by_id == NULL:
+            return columns, None
+        merges = [
+            (place[self.vocab.merges.splits[2 * i]], place[self.vocab.merges.splits[2 * i + 1]], place[i])
+            for i in range(self.vocab.count) if self.vocab.merges.splits[2 * i] != DAT_NONE]
+        return columns, numpy.array(merges, numpy.uint32).reshape(-1, 3)
 
     @property
     def unreachable(self):
@@ -614,7 +700,7 @@ cdef class Tables:
         """Appends the ids to `ids`, which is cleared on failure."""
         cdef dat_status status
         # English has more than four bytes a token, Chinese less than three: start between, grow by half.
-        status = dat_ids_room(ids, opened.size // 3 + 8)
+        status = DAT_OK if ids.room else dat_ids_room(ids, opened.size // 3 + 8)
         if status == DAT_OK:
             if opened.size < KEEP_LOCK:
                 status = dat_encode(
@@ -627,6 +713,21 @@ cdef class Tables:
             dat_ids_clear(ids)
             check(status)
         return 0
+
+    cdef dat_ids take_spare(self):
+        cdef dat_ids ids = self.spare
+        ids.count = 0
+        memset(&self.spare, 0, sizeof(dat_ids))
+        return ids
+
+    def prepare(self):
+        """Makes the first thread's caches now, so that the first document need not."""
+        cdef Scratch scratch = self.take()
+        cdef dat_status status
+        with nogil:
+            status = dat_scratch_see(&self.vocab, &scratch.scratch, 1 << 30)
+        check(status)
+        self.pool.append(scratch)
 
     cdef int may(self, bint specials) except -1:
         if specials and self.vocab.specials.count == 0:
@@ -647,9 +748,9 @@ cdef class Tables:
                 self.run(scratch, &opened, specials, &scratch.ids, NULL)
                 found = copy_ids(&scratch.ids)
             else:
-                memset(&ids, 0, sizeof(ids))
+                ids = self.take_spare()
                 self.run(scratch, &opened, specials, &ids, NULL)
-                found = lend_ids(&ids)
+                found = lend_ids(&ids, self)
         finally:
             close_source(&opened)
         self.pool.append(scratch)
@@ -765,14 +866,13 @@ cdef class Tables:
         cdef dat_ids ids
         cdef dat_status status = DAT_NO_MEMORY
         cdef size_t i, total = 0
-        ids.items = NULL
-        ids.count = ids.room = 0
+        ids = self.take_spare()
         if pointers != NULL and offsets != NULL:
             for i in range(threads):
                 pointers[i] = &(<Scratch>scratches[i]).scratch
             with nogil:
                 status = DAT_OK
-                if threads == 1:
+                if threads == 1 and ids.room == 0:
                     for i in range(count):
                         total += documents[i].size
                     status = dat_ids_room(&ids, total // 3 + 8)
@@ -786,7 +886,7 @@ cdef class Tables:
             check(status)
         self.pool.extend(scratches)
         lent = lend_offsets(offsets, count + 1)
-        return lend_ids(&ids), lent
+        return lend_ids(&ids, self), lent
 
     def encode_batch(self, documents, size_t threads, bint specials):
         """The ids of many documents: values numpy.uint32[sum], offsets numpy.uint64[n + 1]."""
@@ -903,6 +1003,21 @@ cdef class Tables:
             return [ends.items[i] for i in range(ends.count)]
         finally:
             dat_ids_clear(&ends)
+
+
+def read_profile(data):
+    """What the head of a profile says, and its `about` as bytes; DamagedError where it cannot be one of ours."""
+    cdef Input source = Input(data)
+    cdef const dat_profile *head = <const dat_profile *>source.data
+    check(dat_profile_check(source.data, source.size))
+    about = source.data[head.sections[DAT_ABOUT].at:head.sections[DAT_ABOUT].at + head.sections[DAT_ABOUT].size]
+    return {
+        "version": head.version, "size": head.size, "tokens": head.count, "longest": head.longest,
+        "unreachable": head.unreachable, "pairs": head.pairs, "slots": head.slots,
+        "unicode": (<const char *>head.unicode)[:8].rstrip(b"\0").decode("ascii", "replace"),
+        "sections": [(head.sections[i].at, head.sections[i].size) for i in range(DAT_SECTIONS)],
+        "contents": head.contents[:32], "start": dat_profile_start(),
+    }, about
 
 
 def split(programs, int unicode, document):

@@ -61,23 +61,21 @@ static inline void dat_cache_key(const uint8_t *piece, size_t size, const uint8_
     *high |= (uint64_t)size << 56;
 }
 
-/* A 64 by 64 bit product, folded. */
-static inline uint64_t dat_fold(uint64_t a, uint64_t b)
+/* The two odd factors of the hash of a key. */
+#define DAT_MIX_LOW UINT64_C(0x9E3779B97F4A7C15)
+#define DAT_MIX_HIGH UINT64_C(0xD6E8FEB86659FD93)
+
+/* Nothing but products of 64 bits, shifts and differences: eight at once where the processor can. */
+static inline uint64_t dat_cache_hash(uint64_t seed, uint64_t low, uint64_t high)
 {
-#if defined(__SIZEOF_INT128__)
-    __extension__ typedef unsigned __int128 wide;
-    wide product = (wide)a * b;
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
-#else
-    uint64_t low = (a & 0xFFFFFFFFu) * (b | 1), high = (a >> 32) * (b | 1);
-    return low ^ (high << 29 | high >> 35) ^ b;
-#endif
+    uint64_t hash = (low ^ seed) * DAT_MIX_LOW;
+    return (hash ^ hash >> 32 ^ high) * DAT_MIX_HIGH;
 }
 
 /* The pair where a key may be. */
 static inline dat_cache_entry *dat_cache_pair(const dat_cache *cache, uint64_t low, uint64_t high)
 {
-    uint64_t hash = dat_fold(low ^ cache->seed, high ^ UINT64_C(0x9E3779B97F4A7C15));
+    uint64_t hash = dat_cache_hash(cache->seed, low, high);
     return &cache->pairs[(hash >> (64 - cache->bits)) & ~UINT64_C(1)];
 }
 
@@ -93,8 +91,8 @@ static inline void dat_wide_key(const uint8_t *piece, size_t size, uint64_t key[
 
 static inline dat_wide_entry *dat_wide_slot(const dat_cache *cache, const uint64_t key[4])
 {
-    uint64_t hash = dat_fold(key[0] ^ cache->seed, key[1] ^ UINT64_C(0x9E3779B97F4A7C15)) ^
-                    dat_fold(key[2] ^ UINT64_C(0xD6E8FEB86659FD93), key[3] ^ cache->seed);
+    uint64_t hash = dat_cache_hash(cache->seed, key[0], key[1]);
+    hash = dat_cache_hash(hash ^ hash >> 32, key[2], key[3]);
     return &cache->wide[hash >> (64 - cache->wide_bits)];
 }
 

@@ -1,23 +1,30 @@
 /* Merges of many pieces at once, a step of each in turn: what a step needs from memory is asked for one round before it is
  * looked at. Included once a level by segment.c (DAT_TARGET, DAT_NAME, DAT_IS_AVX512). */
 
-/* Sets two ranks that were asked for, and finds the least of all and the first place that has it. What merges there will
- * not, and neither will `gone`: the caller says so to forget(). */
+/* Sets two ranks that were asked for, and finds the least of all and the first place that has it. */
 DAT_TARGET static inline uint32_t DAT_NAME(least)(uint32_t *rank, size_t size, int left, uint32_t left_rank, int right,
                                                   uint32_t right_rank, unsigned *at)
 {
 #if DAT_IS_AVX512
-    if (size <= 16) {
-        /* In a register: a vector that is read right after a part of it was written would wait for the write. */
-        __m512i ranks = _mm512_load_si512(rank);
-        ranks = _mm512_mask_set1_epi32(ranks, (__mmask16)(UINT32_C(1) << (left + 1) >> 1), (int)left_rank);
-        ranks = _mm512_mask_set1_epi32(ranks, (__mmask16)(1u << right), (int)right_rank);
-        _mm512_store_si512(rank, ranks);
-        uint32_t least = _mm512_reduce_min_epu32(ranks);
-        *at = (unsigned)__builtin_ctz(_mm512_cmpeq_epi32_mask(ranks, _mm512_set1_epi32((int)least)) | 0x10000u);
-        return least;
+    /* In registers: a vector that is read right after a part of it was written would wait for the write. */
+    uint64_t left_bit = UINT64_C(1) << (left & 63) & ~(uint64_t)(left >> 31), right_bit = UINT64_C(1) << right;
+    __m512i lowest = _mm512_set1_epi32(-1);
+    for (size_t i = 0; i < size; i += 16) {
+        __m512i ranks = _mm512_load_si512(rank + i);
+        ranks = _mm512_mask_set1_epi32(ranks, (__mmask16)(left_bit >> i), (int)left_rank);
+        ranks = _mm512_mask_set1_epi32(ranks, (__mmask16)(right_bit >> i), (int)right_rank);
+        _mm512_store_si512(rank + i, ranks);
+        lowest = _mm512_min_epu32(lowest, ranks);
     }
-#endif
+    uint32_t least = _mm512_reduce_min_epu32(lowest);
+    __m512i wanted = _mm512_set1_epi32((int)least);
+    uint64_t equal = 0;
+    for (size_t i = 0; i < size; i += 16) {
+        equal |= (uint64_t)_mm512_cmpeq_epi32_mask(_mm512_load_si512(rank + i), wanted) << i;
+    }
+    *at = (unsigned)__builtin_ctzll(equal | UINT64_C(1) << 63);
+    return least;
+#else
     rank[left] = left_rank;
     rank[right] = right_rank;
     uint64_t least = UINT64_MAX;
@@ -27,6 +34,7 @@ DAT_TARGET static inline uint32_t DAT_NAME(least)(uint32_t *rank, size_t size, i
     }
     *at = (unsigned)least & 63;
     return (uint32_t)(least >> 32);
+#endif
 }
 
 /* The rank of a pair whose line was fetched. */
@@ -49,24 +57,38 @@ DAT_TARGET static inline uint32_t DAT_NAME(rank_of)(const dat_pairs *pairs, cons
 #endif
 }
 
-/* Begins with the bytes of a piece of at most DAT_SMALL_PIECE. */
+/* Begins with a piece of at most DAT_SMALL_PIECE bytes. */
 DAT_TARGET static inline void DAT_NAME(enter)(merge_lane *lane, const dat_merges *merges, const uint8_t *piece,
                                               size_t size)
 {
     uint32_t *token = lane->token + BEFORE, *rank = lane->rank + BEFORE;
-    lane->size = size;
-    lane->alive = dat_below((unsigned)size);
-    lane->left_line = lane->right_line = no_pairs;
-    lane->at = 0;
-    lane->left = -1;
-    for (size_t i = (size - 1) & ~(size_t)15; i < size + 16; i++) {
+    size_t count = 0;
+    for (size_t i = 0; i < size;) {
+        unsigned first = piece[i], second = i + 1 < size ? piece[i + 1] : 0;
+        uint32_t both = merges->of_two[first << 8 | second];
+        rank[count] = both;
+        if (first >= 0xC2 && first < 0xE0 && (second & 0xC0) == 0x80 && whole(merges, piece, size, i, both)) {
+            token[count++] = both;
+            i += 2;
+        } else {
+            token[count++] = merges->of_byte[first];
+            i++;
+        }
+    }
+    if (count < size) {
+        for (size_t i = 0; i + 1 < count; i++) {
+            rank[i] = dat_pairs_get(&merges->pairs, token[i], token[i + 1]);
+        }
+    }
+    for (size_t i = count - 1; i < count + 16; i++) {
         rank[i] = DAT_NONE;
     }
-    token[0] = merges->of_byte[piece[0]];
-    for (size_t i = 1; i < size; i++) {
-        token[i] = merges->of_byte[piece[i]];
-        rank[i - 1] = merges->of_two[(size_t)piece[i - 1] << 8 | piece[i]];
-    }
+    lane->size = count;
+    lane->alive = dat_below((unsigned)count);
+    lane->left_line = lane->right_line = no_pairs;
+    lane->left_key = lane->right_key = 0;
+    lane->at = 0;
+    lane->left = -1;
     lane->first = rank[0];
     lane->finished = 0;
 }

@@ -101,6 +101,24 @@ void dat_keep(dat_scratch *scratch, const uint8_t *piece, size_t size, uint64_t 
     }
 }
 
+/* As many as a quarter of the entries: those with the lowest ranks, which most text is made of. */
+void dat_seed(const dat_vocab *vocab, dat_scratch *scratch)
+{
+    if (scratch->cache.pairs == NULL || !(scratch->settings.uses & DAT_USE_WORDS)) {
+        return;
+    }
+    size_t most = (size_t)1 << scratch->cache.bits >> 2;
+    for (uint32_t i = 0; i < vocab->count && i < most; i++) {
+        size_t size;
+        const uint8_t *text = dat_token(vocab, i, &size);
+        if (size > 0 && size <= DAT_CACHE_BYTES && (vocab->ignore_merges || (vocab->merges.flags[i] & DAT_REACHABLE))) {
+            uint64_t low, high;
+            dat_cache_key(text, size, vocab->text + vocab->text_size, &low, &high);
+            dat_keep(scratch, text, size, low, high, &vocab->ids[i], 1);
+        }
+    }
+}
+
 dat_status dat_piece(const dat_vocab *vocab, dat_scratch *scratch, const uint8_t *piece, size_t size, dat_ids *out,
                      dat_trace *trace)
 {

@@ -41,7 +41,10 @@ typedef struct {
 } dat_scratch;
 
 /* To be told how many bytes come: gives the caches their full size when that is worth it. */
-dat_status dat_scratch_see(dat_scratch *scratch, size_t size);
+dat_status dat_scratch_see(const dat_vocab *vocab, dat_scratch *scratch, size_t size);
+
+/* Puts the first words of the vocabulary into an empty cache. */
+void dat_seed(const dat_vocab *vocab, dat_scratch *scratch);
 
 /* Appends the ids of a piece of at least one byte, without a cache. */
 dat_status dat_piece(const dat_vocab *vocab, dat_scratch *scratch, const uint8_t *piece, size_t size, dat_ids *out,

@@ -108,6 +108,84 @@ static inline const uint64_t *either(const uint64_t *line, uint64_t maybe)
     return (const uint64_t *)(none ^ ((none ^ (uintptr_t)line) & mask));
 }
 
+/* What is known of the pieces that were found: memory is asked for well before it is looked at, for a piece that is not
+ * in the second-level cache costs 30 to 300 ns, and the next ones need not wait for it. */
+typedef struct {
+    uint64_t low[ENDS], high[ENDS];
+    dat_cache_entry *entry[ENDS]; /* first the pair where it may be, then the entry where it is */
+    miss misses[ENDS];
+    uint16_t unknown[ENDS + 8], to_merge[ENDS]; /* pieces; misses */
+    size_t unknown_count, to_merge_count;
+} lookups;
+
+/* The second word of the key of a piece that is too long to have one. */
+#define NO_KEY UINT64_C(1) /* a length of 0, which an entry has only if all of it is 0 */
+
+/* From piece `from` on. */
+static inline void make_keys(const dat_cache *cache, const finder *found, size_t from, const uint8_t *limit, lookups *made)
+{
+    const uint8_t *base = found->base, *p = base + (from > 0 ? found->ends[from - 1] : 0);
+    for (size_t i = from; i < found->count; i++) {
+        const uint8_t *stop = base + found->ends[i];
+        size_t size = (size_t)(stop - p);
+        uint64_t low, high;
+        dat_cache_key(p, size <= DAT_CACHE_BYTES ? size : DAT_CACHE_BYTES, limit, &low, &high);
+        /* A longer piece has a key that no entry has. */
+        high = size <= DAT_CACHE_BYTES ? high : NO_KEY;
+        made->low[i] = low;
+        made->high[i] = high;
+        if (cache->pairs != NULL) {
+            made->entry[i] = dat_cache_pair(cache, low, high);
+            DAT_FETCH(made->entry[i]);
+        }
+        p = stop;
+    }
+}
+
+/* From piece `from` on, `unknown` being those before it. */
+static inline void probe(const dat_cache *cache, const finder *found, size_t from, size_t unknown, lookups *made)
+{
+    if (cache->pairs == NULL) {
+        for (size_t i = 0; i < found->count; i++) {
+            made->unknown[i] = (uint16_t)i;
+        }
+        made->unknown_count = found->count;
+        return;
+    }
+    for (size_t i = from; i < found->count; i++) {
+        uint64_t low = made->low[i], high = made->high[i];
+        /* The number of ids stands above the length: shifted out, what is left is the key. Which of the two entries it is,
+         * and whether it is one of them, cannot be foreseen, so that neither is a branch. */
+        dat_cache_entry *pair = made->entry[i];
+        uint64_t other = ((pair->low ^ low) | (pair->high ^ high) << 4) != 0;
+        DAT_OPAQUE(other);
+        dat_cache_entry *entry = pair + other;
+        made->entry[i] = entry;
+        made->unknown[unknown] = (uint16_t)i;
+        unknown += ((entry->low ^ low) | (entry->high ^ high) << 4) != 0;
+    }
+    made->unknown_count = unknown;
+}
+
+static void look_scalar(const dat_cache *cache, const finder *found, const uint8_t *limit, lookups *made)
+{
+    make_keys(cache, found, 0, limit, made);
+    probe(cache, found, 0, 0, made);
+}
+
+typedef void (*looker)(const dat_cache *cache, const finder *found, const uint8_t *limit, lookups *made);
+/* Whether the character of two bytes at i may be taken as the token that they merge to, before anything else merges: so it
+ * is where no token reaches from a part of it across one of its borders, for then nothing merges with a part of it; and
+ * where merges are in order, for then what merges with the whole comes later. */
+static inline int whole(const dat_merges *merges, const uint8_t *piece, size_t size, size_t i, uint32_t both)
+{
+    unsigned before = i > 0 ? (unsigned)piece[i - 1] << 8 | piece[i] : 0;
+    unsigned behind = i + 2 < size ? (unsigned)piece[i + 1] << 8 | piece[i + 2] : 0;
+    uint64_t never = (i > 0 ? merges->never[before >> 6] >> (before & 63) : 0) |
+                     (i + 2 < size ? merges->never[behind >> 6] >> (behind & 63) : 0);
+    return both != DAT_NONE && merges->regular && !(never & 1);
+}
+
 typedef dat_status (*merger)(const dat_merges *merges, const uint8_t *base, miss *misses, const uint16_t *which,
                              size_t count, dat_ids *out);
 
@@ -120,6 +198,7 @@ typedef dat_status (*merger)(const dat_merges *merges, const uint8_t *base, miss
 #define DAT_IS_AVX512 1
 #include "blocks.h"
 #include "lockstep.h"
+#include "gather.h"
 #undef DAT_TARGET
 #undef DAT_NAME
 #undef DAT_IS_AVX512
@@ -157,6 +236,17 @@ static merger merger_of(dat_level level)
 #endif
     (void)level;
     return merge_many_scalar;
+}
+
+static looker looker_of(dat_level level)
+{
+#ifdef DAT_X86
+    if (level == DAT_AVX512) {
+        return look_avx512;
+    }
+#endif
+    (void)level;
+    return look_scalar;
 }
 
 dat_level dat_best_level(void)
@@ -245,61 +335,6 @@ dat_status dat_piece_ends(const dat_vocab *vocab, dat_scratch *scratch, dat_leve
     return status;
 }
 
-/* What is known of the pieces that were found: memory is asked for well before it is looked at, for a piece that is not
- * in the second-level cache costs 30 to 300 ns, and the next ones need not wait for it. */
-typedef struct {
-    uint64_t low[ENDS], high[ENDS];
-    dat_cache_entry *entry[ENDS]; /* first the pair where it may be, then the entry where it is */
-    miss misses[ENDS];
-    uint16_t unknown[ENDS], to_merge[ENDS]; /* pieces; misses */
-    size_t unknown_count, to_merge_count;
-} lookups;
-
-static inline void make_keys(const dat_cache *cache, const finder *found, const uint8_t *limit, lookups *made)
-{
-    const uint8_t *base = found->base, *p = base;
-    for (size_t i = 0; i < found->count; i++) {
-        const uint8_t *stop = base + found->ends[i];
-        size_t size = (size_t)(stop - p);
-        uint64_t low, high;
-        dat_cache_key(p, size <= DAT_CACHE_BYTES ? size : DAT_CACHE_BYTES, limit, &low, &high);
-        /* A longer piece has a key that no entry has. */
-        high = size <= DAT_CACHE_BYTES ? high : ~UINT64_C(0) >> 4;
-        made->low[i] = low;
-        made->high[i] = high;
-        if (cache->pairs != NULL) {
-            made->entry[i] = dat_cache_pair(cache, low, high);
-            DAT_FETCH(made->entry[i]);
-        }
-        p = stop;
-    }
-}
-
-static inline void probe(const dat_cache *cache, const finder *found, lookups *made)
-{
-    size_t unknown = 0;
-    if (cache->pairs == NULL) {
-        for (size_t i = 0; i < found->count; i++) {
-            made->unknown[i] = (uint16_t)i;
-        }
-        made->unknown_count = found->count;
-        return;
-    }
-    for (size_t i = 0; i < found->count; i++) {
-        uint64_t low = made->low[i], high = made->high[i];
-        /* The number of ids stands above the length: shifted out, what is left is the key. Which of the two entries it is,
-         * and whether it is one of them, cannot be foreseen, so that neither is a branch. */
-        dat_cache_entry *pair = made->entry[i];
-        uint64_t other = ((pair->low ^ low) | (pair->high ^ high) << 4) != 0;
-        DAT_OPAQUE(other);
-        dat_cache_entry *entry = pair + other;
-        made->entry[i] = entry;
-        made->unknown[unknown] = (uint16_t)i;
-        unknown += ((entry->low ^ low) | (entry->high ^ high) << 4) != 0;
-    }
-    made->unknown_count = unknown;
-}
-
 /* The ids of the pieces that the cache did not have, into scratch->found. */
 static dat_status resolve(const dat_vocab *vocab, dat_scratch *scratch, const finder *found, lookups *made)
 {
@@ -360,8 +395,7 @@ static inline dat_status look_up(const dat_vocab *vocab, dat_scratch *scratch, c
                                  const uint8_t *limit, dat_ids *out)
 {
     lookups made;
-    make_keys(&scratch->cache, found, limit, &made);
-    probe(&scratch->cache, found, &made);
+    looker_of(scratch->settings.level)(&scratch->cache, found, limit, &made);
     dat_status status = DAT_OK;
     scratch->found.count = 0;
     if (made.unknown_count > 0) {
@@ -441,7 +475,7 @@ dat_status dat_segment(const dat_vocab *vocab, dat_scratch *scratch, const uint8
     finder found;
     start_finder(&found, vocab, &scratch->split, p, end, (scratch->settings.uses & DAT_USE_CUTS) != 0);
     block_finder next = finder_of(vocab, scratch->settings.level);
-    dat_status status = found.status == DAT_OK ? dat_scratch_see(scratch, (size_t)(end - p)) : found.status;
+    dat_status status = found.status == DAT_OK ? dat_scratch_see(vocab, scratch, (size_t)(end - p)) : found.status;
     while (p < end && status == DAT_OK) {
         found.base = p;
         found.count = 0;

@@ -470,13 +470,13 @@ static dat_status assemble(builder *made, const dat_unicode *unicode, dat_patter
         [DAT_FLAGS] = count, [DAT_SHORTER] = 4 * count, [DAT_SPLITS] = 8 * count,
         [DAT_WORDS] = sizeof(dat_word) << head.word_bits, [DAT_CUTS] = UINT64_C(1) << (head.cut_bits - 3),
         [DAT_NEVER] = 8192, [DAT_ABOUT] = 0};
-    uint64_t at = (sizeof head + DAT_PROFILE_ALIGN - 1) / DAT_PROFILE_ALIGN * DAT_PROFILE_ALIGN;
+    uint64_t at = dat_profile_start();
     for (int i = 0; i < DAT_SECTIONS; i++) {
         head.sections[i] = (dat_place){at, sizes[i]};
         at += (sizes[i] + DAT_PROFILE_ALIGN - 1) / DAT_PROFILE_ALIGN * DAT_PROFILE_ALIGN;
     }
     head.size = at;
-    head.head = dat_digest(&head, offsetof(dat_profile, head));
+    dat_profile_seal(&head);
     dat_profile *profile = dat_large((size_t)at);
     if (profile == NULL) {
         return DAT_NO_MEMORY;
@@ -590,7 +590,8 @@ dat_status dat_vocab_view(dat_vocab *vocab, const void *block, size_t size, dat_
         .trie = vocab->trie, .flags = dat_profile_section(head, DAT_FLAGS, count),
         .shorter = dat_profile_section(head, DAT_SHORTER, 4 * count),
         .splits = dat_profile_section(head, DAT_SPLITS, 8 * count), .text = vocab->text, .offsets = vocab->offsets,
-        .count = count, .text_size = vocab->text_size, .regular = (head->flags & DAT_REGULAR) != 0};
+        .count = count, .text_size = vocab->text_size, .regular = (head->flags & DAT_REGULAR) != 0,
+        .never = vocab->cuts.never};
     if (!vocab->text || !vocab->offsets || !vocab->ids || (head->sections[DAT_BY_ID].size > 0 && !vocab->by_id) ||
         !vocab->trie.nodes || !vocab->trie.values || !vocab->words.slots || !vocab->cuts.filter || !vocab->cuts.never ||
         !vocab->merges.of_two || !vocab->merges.of_byte || !vocab->merges.pairs.slots || !vocab->merges.pairs.filter ||
