@@ -7,7 +7,7 @@ DAT_INLINE DAT_TARGET void DAT_NAME(load_masks)(const dat_classes *classes, dat_
                                                    unsigned n, const uint8_t *end, dat_masks *m, uint64_t *high,
                                                    uint64_t *apostrophe)
 {
-    const int cased = family == DAT_O200K;
+    const int cased = family == DAT_O200K || family == DAT_DEEPSEEK;
 #if DAT_IS_AVX512
     (void)end;
     __mmask64 there = dat_below(n);
@@ -73,7 +73,24 @@ DAT_INLINE DAT_TARGET void DAT_NAME(load_masks)(const dat_classes *classes, dat_
     m->other = there & ~(m->upper | m->lower | m->number | m->space | m->newline);
     *apostrophe &= there;
 #endif
-    m->caseless = m->mark = 0;
+    m->caseless = m->mark = m->ascii = m->control = m->cjk = 0;
+}
+
+/* Which of the ASCII characters in `other` are controls. */
+DAT_INLINE DAT_TARGET uint64_t DAT_NAME(controls)(const uint8_t *p, uint64_t other)
+{
+#if DAT_IS_AVX512
+    __m512i bytes = _mm512_maskz_loadu_epi8(other, p);
+    return _mm512_mask_cmplt_epu8_mask(other, bytes, _mm512_set1_epi8(' ')) |
+           _mm512_mask_cmpeq_epi8_mask(other, bytes, _mm512_set1_epi8(0x7F));
+#else
+    uint64_t found = 0;
+    for (; other; other &= other - 1) {
+        uint8_t byte = p[__builtin_ctzll(other)];
+        found |= byte < ' ' || byte == 0x7F ? other & (0 - other) : 0;
+    }
+    return found;
+#endif
 }
 
 /* The code point at p, of which four bytes can be read, and its width: the usual forms by arithmetic, the others, and what
@@ -114,7 +131,13 @@ DAT_INLINE DAT_TARGET unsigned DAT_NAME(add_high)(const finder *found, dat_famil
             n = i;
             break;
         }
-        by_class[__builtin_ctz(dat_class(text->classes, value))] |= UINT64_C(1) << i;
+        if (family == DAT_DEEPSEEK) {
+            unsigned kind = dat_kind(text->classes, value);
+            by_class[__builtin_ctz(kind)] |= UINT64_C(1) << i;
+            m->cjk |= (uint64_t)(kind / DAT_KIND_CJK) << i;
+        } else {
+            by_class[__builtin_ctz(dat_class(text->classes, value))] |= UINT64_C(1) << i;
+        }
         *follow |= ((UINT64_C(1) << width) - 2) << i;
         leads &= ~(((UINT64_C(1) << width) - 1) << i);
         if (found->cuts != NULL && i > 0) {
@@ -124,6 +147,15 @@ DAT_INLINE DAT_TARGET unsigned DAT_NAME(add_high)(const finder *found, dat_famil
         }
         before = value;
         expected = i + width;
+    }
+    if (family == DAT_DEEPSEEK) {
+        m->caseless |= by_class[0];
+        m->mark |= by_class[1];
+        m->number |= by_class[2];
+        m->other |= by_class[3];
+        m->space |= by_class[4];
+        m->control |= by_class[6];
+        return n;
     }
     if (family == DAT_O200K) {
         m->upper |= by_class[0];
@@ -152,11 +184,16 @@ DAT_INLINE DAT_TARGET const uint8_t *DAT_NAME(find_in)(finder *found, dat_family
         dat_masks m;
         uint64_t high, apostrophe, cuts = 0, follow = 0;
         DAT_NAME(load_masks)(text->classes, family, p, n, text->end, &m, &high, &apostrophe);
+        if (family == DAT_DEEPSEEK) {
+            m.control = DAT_NAME(controls)(p, m.other);
+            m.other &= ~m.control;
+        }
         if (high) {
             n = DAT_NAME(add_high)(found, family, p, n, high, &m, &follow, &cuts);
         }
         uint64_t chars = dat_below(n) & ~follow;
         m.last = n == left;
+        m.ascii = family == DAT_DEEPSEEK ? chars & ~high : 0;
         m.short_ = m.long_ = 0;
         if (pattern->contractions != DAT_NO_CONTRACTIONS) {
             for (uint64_t marks = apostrophe & chars; marks; marks &= marks - 1) {
@@ -179,6 +216,9 @@ DAT_INLINE DAT_TARGET const uint8_t *DAT_NAME(find_in)(finder *found, dat_family
             m.slash = _pext_u64(m.slash, chars);
             m.short_ = _pext_u64(m.short_, chars);
             m.long_ = _pext_u64(m.long_, chars);
+            m.ascii = _pext_u64(m.ascii, chars);
+            m.control = _pext_u64(m.control, chars);
+            m.cjk = _pext_u64(m.cjk, chars);
         }
         m.count = (unsigned)__builtin_popcountll(chars);
         m.valid = dat_below(m.count);
@@ -187,6 +227,8 @@ DAT_INLINE DAT_TARGET const uint8_t *DAT_NAME(find_in)(finder *found, dat_family
             starts = dat_starts_gpt2(&m);
         } else if (family == DAT_CL100K) {
             starts = dat_starts_cl100k(&m, pattern);
+        } else if (family == DAT_DEEPSEEK) {
+            starts = dat_starts_deepseek(&m, &doubtful);
         } else {
             starts = dat_starts_o200k(&m, pattern, &doubtful);
         }
@@ -267,4 +309,9 @@ DAT_TARGET static const uint8_t *DAT_NAME(find_cl100k)(finder *found, const uint
 DAT_TARGET static const uint8_t *DAT_NAME(find_o200k)(finder *found, const uint8_t *p)
 {
     return DAT_NAME(find_in)(found, DAT_O200K, p);
+}
+
+DAT_TARGET static const uint8_t *DAT_NAME(find_deepseek)(finder *found, const uint8_t *p)
+{
+    return DAT_NAME(find_in)(found, DAT_DEEPSEEK, p);
 }

@@ -58,7 +58,7 @@ DAT_TARGET static inline uint32_t DAT_NAME(rank_of)(const dat_pairs *pairs, cons
 }
 
 /* Begins with a piece of at most DAT_SMALL_PIECE bytes. */
-DAT_TARGET static inline void DAT_NAME(enter)(lane *self, const dat_merges *merges, const uint8_t *piece, size_t size)
+DAT_TARGET static inline void DAT_NAME(enter)(merge_lane *self, const dat_merges *merges, const uint8_t *piece, size_t size)
 {
     uint32_t *token = self->token + BEFORE, *rank = self->rank + BEFORE;
     size_t count = 0;
@@ -94,7 +94,7 @@ DAT_TARGET static inline void DAT_NAME(enter)(lane *self, const dat_merges *merg
 
 /* Looks at what was asked for, and merges once; 0 a round after nothing merged any more. There is no branch on what is
  * found: one that is foreseen wrongly costs the whole chain of look-ups before it, some 130 cycles, in all lanes. */
-DAT_TARGET static inline int DAT_NAME(step)(lane *self, const dat_merges *merges)
+DAT_TARGET static inline int DAT_NAME(step)(merge_lane *self, const dat_merges *merges)
 {
     if (self->finished) {
         return 0;
@@ -139,7 +139,7 @@ DAT_TARGET static inline int DAT_NAME(step)(lane *self, const dat_merges *merges
 DAT_TARGET static dat_status DAT_NAME(merge_many)(const dat_merges *merges, const uint8_t *base, miss *misses,
                                                   const uint16_t *which, size_t count, dat_ids *out)
 {
-    lane lanes[LANES];
+    merge_lane lanes[LANES];
     uint16_t of_lane[LANES];
     unsigned order[LANES];
     size_t active = 0, next = 0;
@@ -155,7 +155,7 @@ DAT_TARGET static dat_status DAT_NAME(merge_many)(const dat_merges *merges, cons
     }
     while (active > 0) {
         for (size_t i = 0; i < active; i++) {
-            lane *here = &lanes[order[i]];
+            merge_lane *here = &lanes[order[i]];
             if (DAT_NAME(step)(here, merges)) {
                 continue;
             }

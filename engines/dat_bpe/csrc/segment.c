@@ -95,7 +95,7 @@ typedef struct {
     size_t size;
     int left, at, finished;
     uint32_t first;                          /* rank[0] as it begins; then DAT_NONE */
-} lane;
+} merge_lane;
 
 /* A line without pairs. */
 _Alignas(64) static const uint64_t no_pairs[DAT_LINE] = {DAT_NO_PAIR, DAT_NO_PAIR, DAT_NO_PAIR, DAT_NO_PAIR,
@@ -287,16 +287,11 @@ static block_finder finder_of(const dat_vocab *vocab, dat_level level)
     if (vocab->splitter != NULL) {
         return find_general;
     }
-    if (vocab->pattern.family == DAT_DEEPSEEK) {
-        return find_scalar;
-    }
 #ifdef DAT_X86
-    const dat_family family = vocab->pattern.family;
-    if (level == DAT_AVX512) {
-        return family == DAT_GPT2 ? find_gpt2_avx512 : family == DAT_CL100K ? find_cl100k_avx512 : find_o200k_avx512;
-    }
-    if (level == DAT_AVX2) {
-        return family == DAT_GPT2 ? find_gpt2_avx2 : family == DAT_CL100K ? find_cl100k_avx2 : find_o200k_avx2;
+    static const block_finder wide[] = {find_gpt2_avx512, find_cl100k_avx512, find_o200k_avx512, find_deepseek_avx512};
+    static const block_finder narrow[] = {find_gpt2_avx2, find_cl100k_avx2, find_o200k_avx2, find_deepseek_avx2};
+    if (level != DAT_SCALAR && vocab->pattern.family <= DAT_DEEPSEEK) {
+        return (level == DAT_AVX512 ? wide : narrow)[vocab->pattern.family];
     }
 #endif
     (void)level;
