@@ -57,7 +57,7 @@ class Adapter:
         if threads > 1:  # one document over threads is a batch of one
             self.whole = lambda item: self.encoder.encode_batch([item], threads=threads)[0]
         if self.encoder.pretokenizer_path == "general":
-            self.notes = ("its pretokenizer is interpreted (no machine is written for it, or it was asked for): slower",)
+            self.notes = ("its pretokenizer is interpreted (no machine is written, or it was asked for): slower",)
 
     def prepare(self, document: bytes) -> bytes:
         return document
