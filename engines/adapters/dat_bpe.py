@@ -53,11 +53,12 @@ class Adapter:
             if "Unicode" in str(error):
                 raise Unsupported(str(error)) from error
             raise
-        self.whole, self.documents_list = self.encoder.encode, self.encoder.encode_list
+        self.whole: Any = self.encoder.encode
+        self.documents_list = self.encoder.encode_list
         if threads > 1:  # one document over threads is a batch of one
             self.whole = lambda item: self.encoder.encode_batch([item], threads=threads)[0]
         if self.encoder.pretokenizer_path == "general":
-            self.notes = ("its pretokenizer is interpreted (no machine is written, or it was asked for): slower",)
+            self.notes = ("its pretokenizer has no machine (or none was wanted) and is interpreted, which is slower",)
 
     def prepare(self, document: bytes) -> bytes:
         return document

@@ -8,6 +8,8 @@ from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
+import hashlib
+
 import numpy
 
 
@@ -129,12 +131,30 @@ cdef extern from "csrc/merge.h" nogil:
     uint8_t DAT_REACHABLE
     ctypedef struct dat_merges:
         const uint8_t *flags
+        const uint32_t *splits
         int regular
 
 cdef extern from "csrc/profile.h" nogil:
+    int DAT_ABOUT
+    int DAT_SECTIONS
+    ctypedef struct dat_place:
+        uint64_t at
+        uint64_t size
     ctypedef struct dat_profile:
         uint64_t size
+        uint32_t version
+        uint32_t count
+        uint32_t longest
+        uint32_t unreachable
+        uint32_t slots
         uint32_t pairs
+        char unicode[8]
+        dat_place sections[1]
+        uint8_t contents[32]
+        uint64_t head
+    size_t dat_profile_start()
+    void dat_profile_seal(dat_profile *profile)
+    dat_status dat_profile_check(const void *block, size_t size)
 
 cdef extern from "csrc/piece.h" nogil:
     unsigned DAT_USE_CACHE
@@ -183,6 +203,7 @@ cdef extern from "csrc/vocab.h" nogil:
     ctypedef struct dat_vocab:
         const dat_profile *profile
         const uint32_t *ids
+        const uint32_t *by_id
         size_t count
         dat_trie trie
         dat_merges merges
@@ -203,8 +224,12 @@ cdef extern from "csrc/vocab.h" nogil:
     dat_status dat_vocab_build(
         dat_vocab *vocab, dat_token_list tokens, const dat_merge_list *merges, dat_token_list specials,
         const dat_unicode *unicode, dat_pattern pattern, dat_before before, int ignore_merges, size_t *culprit)
+    dat_status dat_vocab_view(
+        dat_vocab *vocab, const void *block, size_t size, dat_token_list specials, const dat_unicode *unicode,
+        dat_before before)
     void dat_vocab_clear(dat_vocab *vocab)
     const uint8_t *dat_token(const dat_vocab *vocab, uint32_t index, size_t *size)
+    uint32_t dat_id(const dat_vocab *vocab, uint32_t index)
 
 cdef extern from "csrc/segment.h" nogil:
     dat_status dat_piece_ends(
@@ -474,6 +499,7 @@ cdef class Tables:
     """A vocabulary and its pretokenizer, read-only after construction; a pool of scratch memory beside it."""
     cdef dat_vocab vocab
     cdef Splitter splitter
+    cdef Input mapped
     cdef dat_settings settings
     cdef list pool
     cdef PyObject **numbers  # one int an id, made when it is first asked for: a list only takes references
@@ -484,7 +510,7 @@ cdef class Tables:
         const uint8_t[::1] special_text, const uint64_t[::1] special_offsets, const uint32_t[::1] special_ids,
         const uint8_t[::1] special_flags, *, bint nfc, bint prefix_space, int unicode, int family, int contractions,
         unsigned digits, bint marks_are_letters, bint trailing_blanks, bint ignore_merges, object settings,
-        programs=None, merges=None,
+        programs=None, merges=None, block=None,
     ):
         cdef dat_token_list tokens
         cdef dat_token_list specials
@@ -509,7 +535,7 @@ cdef class Tables:
             raise ValueError("special_flags: as many as special_ids are needed")
         before.nfc = &dat_nfc_versions[unicode] if nfc else NULL
         before.prefix_space = prefix_space
-        if tokens.count == 0:
+        if tokens.count == 0 and block is None:
             raise TableError("missing byte", 0)
         pattern.family = <dat_family>family
         pattern.contractions = <dat_contractions>contractions
@@ -524,10 +550,16 @@ cdef class Tables:
             listed.count = triples.shape[0]
             listed.triples = &triples[0, 0] if triples.shape[0] else NULL
             list_ = &listed
-        with nogil:
-            status = dat_vocab_build(
-                &self.vocab, tokens, list_, specials, &dat_unicode_versions[unicode], pattern, before, ignore_merges,
-                &culprit)
+        if block is not None:
+            # A mapped profile: held as long as its tables are used.
+            self.mapped = Input(block)
+            status = dat_vocab_view(
+                &self.vocab, self.mapped.data, self.mapped.size, specials, &dat_unicode_versions[unicode], before)
+        else:
+            with nogil:
+                status = dat_vocab_build(
+                    &self.vocab, tokens, list_, specials, &dat_unicode_versions[unicode], pattern, before,
+                    ignore_merges, &culprit)
         if status in STATUS_NAMES:
             raise TableError(STATUS_NAMES[status], culprit)
         check(status)
@@ -562,6 +594,48 @@ cdef class Tables:
             return <Scratch>self.pool.pop()
         except IndexError:
             return Scratch(self)
+
+    def profile(self, bytes about):
+        """The tables as the bytes of a profile file, with `about` (JSON) as its last section."""
+        cdef const dat_profile *head = self.vocab.profile
+        cdef size_t size = head.size, start = dat_profile_start()
+        cdef size_t at = head.sections[DAT_ABOUT].at
+        file = bytearray((<const uint8_t *>head)[:at])
+        file += about + bytes(-len(about) % 64)
+        cdef uint8_t[::1] view = file
+        cdef dat_profile *made = <dat_profile *>&view[0]
+        made.sections[DAT_ABOUT].size = len(about)
+        made.size = len(file)
+        contents = hashlib.sha256(memoryview(file)[start:]).digest()
+        for i in range(32):
+            made.contents[i] = contents[i]
+        dat_profile_seal(made)
+        del view
+        return file
+
+    def tokens(self):
+        """What the tables are of: (text, offsets, ids) in ascending order of id, and the merges that can be taken in order
+        of rank as numpy.uint32[n, 3] of indexes into them; None where ranks alone give them."""
+        cdef size_t i, size
+        cdef uint32_t index
+        cdef const uint8_t *text
+        order = sorted(range(self.vocab.count), key=lambda index: dat_id(&self.vocab, index))
+        place = {index: i for i, index in enumerate(order)}
+        texts = []
+        for index in order:
+            text = dat_token(&self.vocab, index, &size)
+            texts.append(text[:size])
+        offsets = numpy.zeros(len(texts) + 1, numpy.uint64)
+        numpy.cumsum([len(each) for each in texts], out=offsets[1:])
+        columns = (
+            numpy.frombuffer(b"".join(texts), numpy.uint8), offsets,
+            numpy.array([dat_id(&self.vocab, index) for index in order], numpy.uint32))
+        if self.vocab.by_id == NULL:
+            return columns, None
+        merges = [
+            (place[self.vocab.merges.splits[2 * i]], place[self.vocab.merges.splits[2 * i + 1]], place[i])
+            for i in range(self.vocab.count) if self.vocab.merges.splits[2 * i] != DAT_NONE]
+        return columns, numpy.array(merges, numpy.uint32).reshape(-1, 3)
 
     @property
     def unreachable(self):
@@ -903,6 +977,21 @@ cdef class Tables:
             return [ends.items[i] for i in range(ends.count)]
         finally:
             dat_ids_clear(&ends)
+
+
+def read_profile(data):
+    """What the head of a profile says, and its `about` as bytes; DamagedError where it cannot be one of ours."""
+    cdef Input source = Input(data)
+    cdef const dat_profile *head = <const dat_profile *>source.data
+    check(dat_profile_check(source.data, source.size))
+    about = source.data[head.sections[DAT_ABOUT].at:head.sections[DAT_ABOUT].at + head.sections[DAT_ABOUT].size]
+    return {
+        "version": head.version, "size": head.size, "tokens": head.count, "longest": head.longest,
+        "unreachable": head.unreachable, "pairs": head.pairs, "slots": head.slots,
+        "unicode": (<const char *>head.unicode)[:8].rstrip(b"\0").decode("ascii", "replace"),
+        "sections": [(head.sections[i].at, head.sections[i].size) for i in range(DAT_SECTIONS)],
+        "contents": head.contents[:32], "start": dat_profile_start(),
+    }, about
 
 
 def split(programs, int unicode, document):

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy
 from numpy.typing import NDArray
-from tokassay.engines.dat_bpe import _core
+from tokassay.engines.dat_bpe import _core, profiles
 from tokassay.engines.dat_bpe.added import AddedToken, columns, flag_column, gather
 from tokassay.engines.dat_bpe.errors import LoadError
 from tokassay.engines.dat_bpe.patterns import NAMES, splitting
+from tokassay.engines.dat_bpe.profiles import AGAIN, is_profile
 from tokassay.engines.dat_bpe.ranks import ALIASES, ENCODINGS, GREATEST_ID, embedded_ranks, read_ranks
 from tokassay.engines.dat_bpe.tuning import CACHE_BITS, settings
 
@@ -44,6 +45,8 @@ class Encoder:
         self.unicode: str = about["unicode"]
         self.normalizer: str = about["normalizer"]
         self.specials: dict[str, int] = about["specials"]
+        self.added: list[AddedToken] = about["added"]
+        self.path: str = about.get("path", "")  # of its profile, if it was opened from one
         self.ignore_merges: bool = options["ignore_merges"]
         self.n_vocab: int = about["n_vocab"]
         # The methods of these names, without a call in Python between: 50 bytes are encoded in less time than it takes.
@@ -82,6 +85,8 @@ class Encoder:
         Raises LoadError (a ValueError) with `where` and `remedy`.
         """
         name = fsdecode(name_or_path)
+        if name not in ENCODINGS and name not in ALIASES and is_profile(name):
+            return cls.open(name, cache_bits=cache_bits, level=level, without=without)
         encoding = ENCODINGS.get(ALIASES.get(name, name))
         if encoding is not None:
             ranks, where = embedded_ranks(encoding)
@@ -155,9 +160,26 @@ class Encoder:
         about = {
             "name": name, "pattern": found.name, "expressions": found.expressions, "unicode": unicode,
             "normalizer": normalizer, "specials": {token.text: token.id for token in tokens},
+            "added": tokens,
             "n_vocab": max([*ranks.values(), *(token.id for token in tokens)]) + 1,
         }
         return cls(tables, arguments, options, about)
+
+    @classmethod
+    def open(
+        cls, path: str | PathLike[str], *, cache_bits: int = CACHE_BITS, level: str | None = None,
+        without: Collection[str] = (),
+    ) -> Encoder:
+        """The encoder of a profile file: its tables are mapped, nothing is read but the head. LoadError."""
+        given, options, about = profiles.arguments(path, cache_bits, level, without)
+        try:
+            return cls(_core.Tables(*given, **options), given, options, about)
+        except (_core.DamagedError, _core.TableError) as error:
+            raise LoadError("a damaged profile, or one of another build", where=str(path), remedy=AGAIN) from error
+
+    def save(self, path: str | PathLike[str]) -> int:
+        """Writes the tables as a profile file, whole or not at all; returns its size in bytes. OSError."""
+        return profiles.save(self, path)
 
     @property
     def pretokenizer_path(self) -> str:
@@ -282,10 +304,13 @@ class Encoder:
         return result
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copied and pickled as what the tables are built from: another process builds them again."""
+        """Copied and pickled as what the tables are built from: another process builds, or maps, them again."""
+        if "block" in self._options:
+            tuned = self._options["settings"]
+            return _reopen, (type(self), self.path, tuned["cache_bits"])
         about = {"name": self.name, "pattern": self.pattern, "expressions": self.expressions,
                  "unicode": self.unicode, "normalizer": self.normalizer, "specials": self.specials,
-                 "n_vocab": self.n_vocab}
+                 "added": self.added, "n_vocab": self.n_vocab}
         return _rebuild, (type(self), self._arguments, self._options, about)
 
     def _traced(self) -> Any:
@@ -306,6 +331,10 @@ def _rebuild(
     kind: type[Encoder], arguments: tuple[Any, ...], options: dict[str, Any], about: dict[str, Any]
 ) -> Encoder:
     return kind(_core.Tables(*arguments, **options), arguments, options, about)
+
+
+def _reopen(kind: type[Encoder], path: str, cache_bits: int) -> Encoder:
+    return kind.open(path, cache_bits=cache_bits)
 
 
 def _threads(threads: int) -> int:

@@ -10,6 +10,7 @@
 #include "pretokenize.c"
 #include "pretokenize_deepseek.c"
 #include "split_program.c"
+#include "split_machine.c"
 #include "split.c"
 #include "dat.c"
 #include "pairs.c"
