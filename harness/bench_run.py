@@ -306,7 +306,7 @@ def alone(console: Console) -> Iterator[None]:
 
 @contextmanager
 def progress(console: Console) -> Iterator[Progress]:
-    """A bar on standard error; silent where that is no terminal."""
+    """A bar on standard error; where that is no terminal, a line as each part begins."""
     bar = Progress(
         TextColumn("{task.description}"), BarColumn(bar_width=16), MofNCompleteColumn(),
         TextColumn("{task.fields[engine]}"), TimeElapsedColumn(),
@@ -320,6 +320,8 @@ def progress(console: Console) -> Iterator[Progress]:
 def task(bar: Progress, what: str, steps: int) -> Iterator[Tick]:
     """One line of progress: call what it gives with the engine's name before each step."""
     line = bar.add_task(what, total=steps, completed=0, engine="")
+    if not bar.console.is_terminal:
+        bar.console.print(f"[dim]measuring:[/] {what}", highlight=False)
     begun = False
 
     def tick(engine: str) -> None:

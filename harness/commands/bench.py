@@ -67,7 +67,11 @@ def bench(
         switches=switches, short=everything, roster=tuple(roster or ()), command=spelled(context),
     )
     console = Console(stderr=True)
-    report = run(plan, console)
+    try:
+        report = run(plan, console)
+    except KeyboardInterrupt:
+        typer.echo("tokassay: interrupted; a bench is measured in one run, nothing of it is kept", err=True)
+        raise typer.Exit(130) from None
     if markdown is not None:
         write(markdown, report, plan)
     if as_json:
