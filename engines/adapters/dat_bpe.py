@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -39,25 +40,43 @@ class Adapter:
             raise Unsupported("added_tokens: dat-bpe has special tokens without flags only")
         self.specials = contract["specials"] == "on" and bool(contract["special_tokens"])
         try:
-            self.encoder = dat_bpe.Encoder.load(
-                files["tiktoken"],
-                pattern=contract["pretokenizer"],
-                specials=dict(contract["special_tokens"]),
-                unicode=contract["unicode"],
-                ignore_merges=contract["ignore_merges"],
-                **options,  # an option that the encoder has not is a TypeError, never ignored
-            )
+            self.encoder = self.profile(contract, files, options) or self.built(contract, files, options)
         except dat_bpe.PatternError as error:
             raise Unsupported(f"pretokenizer: {error}") from error
         except dat_bpe.LoadError as error:
             if "Unicode" in str(error):
                 raise Unsupported(str(error)) from error
             raise
-        self.whole, self.documents_list = self.encoder.encode, self.encoder.encode_list
+        self.whole: Any = self.encoder.encode
+        self.documents_list = self.encoder.encode_list
         if threads > 1:  # one document over threads is a batch of one
             self.whole = lambda item: self.encoder.encode_batch([item], threads=threads)[0]
         if self.encoder.pretokenizer_path == "general":
             self.notes = ("its pretokenizer has no machine (or none was wanted) and is interpreted, which is slower",)
+
+    def built(self, contract: dict[str, Any], files: dict[str, str], options: dict[str, Any]) -> dat_bpe.Encoder:
+        return dat_bpe.Encoder.load(
+            files["tiktoken"],
+            pattern=contract["pretokenizer"],
+            specials=dict(contract["special_tokens"]),
+            unicode=contract["unicode"],
+            ignore_merges=contract["ignore_merges"],
+            **options,  # an option that the encoder has not is a TypeError, never ignored
+        )
+
+    def profile(
+        self, contract: dict[str, Any], files: dict[str, str], options: dict[str, Any]
+    ) -> dat_bpe.Encoder | None:
+        """With the option `profile`: the encoder of a profile that lies beside the ranks, made by the first load."""
+        if not options.pop("profile", False):
+            return None
+        name = hashlib.sha256(repr(sorted(contract.items())).encode()).hexdigest()[:16]
+        path = f"{files['tiktoken']}.{name}.profile"
+        try:
+            return dat_bpe.Encoder.open(path, **options)
+        except dat_bpe.LoadError:
+            self.built(contract, files, options).save(path)  # none yet, or one of another build
+            return dat_bpe.Encoder.open(path, **options)
 
     def prepare(self, document: bytes) -> bytes:
         return document

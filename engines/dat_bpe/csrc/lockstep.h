@@ -58,10 +58,9 @@ DAT_TARGET static inline uint32_t DAT_NAME(rank_of)(const dat_pairs *pairs, cons
 }
 
 /* Begins with a piece of at most DAT_SMALL_PIECE bytes. */
-DAT_TARGET static inline void DAT_NAME(enter)(merge_lane *lane, const dat_merges *merges, const uint8_t *piece,
-                                              size_t size)
+DAT_TARGET static inline void DAT_NAME(enter)(merge_lane *self, const dat_merges *merges, const uint8_t *piece, size_t size)
 {
-    uint32_t *token = lane->token + BEFORE, *rank = lane->rank + BEFORE;
+    uint32_t *token = self->token + BEFORE, *rank = self->rank + BEFORE;
     size_t count = 0;
     for (size_t i = 0; i < size;) {
         unsigned first = piece[i], second = i + 1 < size ? piece[i + 1] : 0;
@@ -83,56 +82,56 @@ DAT_TARGET static inline void DAT_NAME(enter)(merge_lane *lane, const dat_merges
     for (size_t i = count - 1; i < count + 16; i++) {
         rank[i] = DAT_NONE;
     }
-    lane->size = count;
-    lane->alive = dat_below((unsigned)count);
-    lane->left_line = lane->right_line = no_pairs;
-    lane->left_key = lane->right_key = 0;
-    lane->at = 0;
-    lane->left = -1;
-    lane->first = rank[0];
-    lane->finished = 0;
+    self->size = count;
+    self->alive = dat_below((unsigned)count);
+    self->left_line = self->right_line = no_pairs;
+    self->left_key = self->right_key = 0;
+    self->at = 0;
+    self->left = -1;
+    self->first = rank[0];
+    self->finished = 0;
 }
 
 /* Looks at what was asked for, and merges once; 0 a round after nothing merged any more. There is no branch on what is
  * found: one that is foreseen wrongly costs the whole chain of look-ups before it, some 130 cycles, in all lanes. */
-DAT_TARGET static inline int DAT_NAME(step)(merge_lane *lane, const dat_merges *merges)
+DAT_TARGET static inline int DAT_NAME(step)(merge_lane *self, const dat_merges *merges)
 {
-    if (lane->finished) {
+    if (self->finished) {
         return 0;
     }
     const dat_pairs *pairs = &merges->pairs;
-    uint32_t *token = lane->token + BEFORE, *rank = lane->rank + BEFORE;
-    uint32_t left_rank = DAT_NAME(rank_of)(pairs, lane->left_line, lane->left_key);
-    uint32_t right_rank = DAT_NAME(rank_of)(pairs, lane->right_line, lane->right_key) & lane->first;
-    lane->first = DAT_NONE;
+    uint32_t *token = self->token + BEFORE, *rank = self->rank + BEFORE;
+    uint32_t left_rank = DAT_NAME(rank_of)(pairs, self->left_line, self->left_key);
+    uint32_t right_rank = DAT_NAME(rank_of)(pairs, self->right_line, self->right_key) & self->first;
+    self->first = DAT_NONE;
     unsigned at;
-    uint32_t merged = DAT_NAME(least)(rank, lane->size, lane->left, left_rank, lane->at, right_rank, &at);
+    uint32_t merged = DAT_NAME(least)(rank, self->size, self->left, left_rank, self->at, right_rank, &at);
     uint64_t merges_ = merged != DAT_NONE;
     DAT_OPAQUE(merges_);
-    lane->finished = !merges_;
+    self->finished = !merges_;
     at &= 63;
-    uint64_t after = lane->alive & ~dat_below(at + 1);
+    uint64_t after = self->alive & ~dat_below(at + 1);
     int gone = __builtin_ctzll(after | UINT64_C(1) << 63);
     after &= after - 1;
-    lane->alive &= ~(merges_ << gone);
+    self->alive &= ~(merges_ << gone);
     rank[gone] = DAT_NONE;
     uint32_t keep = (uint32_t)merges_ - 1;
     token[at] = (merged & ~keep) | (token[at] & keep);
     /* Beyond either end stands a token that pairs with none. */
-    uint64_t before = lane->alive & dat_below(at);
+    uint64_t before = self->alive & dat_below(at);
     int left = 63 - (int)DAT_LEADING(before), right = (int)DAT_TRAILING(after);
     uint64_t left_hash = dat_pair_hash(token[left], merged), right_hash = dat_pair_hash(merged, token[right]);
-    lane->left = left;
-    lane->at = (int)at;
-    lane->left_key = (uint64_t)token[left] << DAT_INDEX_BITS | merged;
-    lane->right_key = (uint64_t)merged << DAT_INDEX_BITS | token[right];
+    self->left = left;
+    self->at = (int)at;
+    self->left_key = (uint64_t)token[left] << DAT_INDEX_BITS | merged;
+    self->right_key = (uint64_t)merged << DAT_INDEX_BITS | token[right];
     const uint64_t *left_line = pairs->slots + dat_pair_line(pairs, left_hash);
     const uint64_t *right_line = pairs->slots + dat_pair_line(pairs, right_hash);
     uint64_t left_maybe = dat_pair_maybe(pairs, left_hash), right_maybe = dat_pair_maybe(pairs, right_hash);
-    lane->left_line = either(left_line, left_maybe);
-    lane->right_line = either(right_line, right_maybe);
-    DAT_FETCH(lane->left_line);
-    DAT_FETCH(lane->right_line);
+    self->left_line = either(left_line, left_maybe);
+    self->right_line = either(right_line, right_maybe);
+    DAT_FETCH(self->left_line);
+    DAT_FETCH(self->right_line);
     return 1;
 }
 

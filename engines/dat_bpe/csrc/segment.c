@@ -1,5 +1,6 @@
 #include "segment.h"
 
+#include "forms.h"
 #include "starts.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -187,6 +188,8 @@ static inline int whole(const dat_merges *merges, const uint8_t *piece, size_t s
     unsigned behind = i + 2 < size ? (unsigned)piece[i + 1] << 8 | piece[i + 2] : 0;
     uint64_t never = (i > 0 ? merges->never[before >> 6] >> (before & 63) : 0) |
                      (i + 2 < size ? merges->never[behind >> 6] >> (behind & 63) : 0);
+    /* Nothing is known of the border before a continuation byte, which is ill-formed there. */
+    never |= i + 2 < size && (piece[i + 2] & 0xC0) == 0x80;
     return both != DAT_NONE && merges->regular && !(never & 1);
 }
 
@@ -291,11 +294,10 @@ static block_finder finder_of(const dat_vocab *vocab, dat_level level)
         return find_general;
     }
 #ifdef DAT_X86
-    if (level == DAT_AVX512) {
-        return find_block_avx512;
-    }
-    if (level == DAT_AVX2) {
-        return find_block_avx2;
+    static const block_finder wide[] = {find_gpt2_avx512, find_cl100k_avx512, find_o200k_avx512, find_deepseek_avx512};
+    static const block_finder narrow[] = {find_gpt2_avx2, find_cl100k_avx2, find_o200k_avx2, find_deepseek_avx2};
+    if (level != DAT_SCALAR && vocab->pattern.family <= DAT_DEEPSEEK) {
+        return (level == DAT_AVX512 ? wide : narrow)[vocab->pattern.family];
     }
 #endif
     (void)level;
@@ -355,8 +357,10 @@ static dat_status resolve(const dat_vocab *vocab, dat_scratch *scratch, const fi
         }
         if (m->size <= DAT_WIDE_BYTES && scratch->cache.wide != NULL) {
             uint64_t key[4];
-            dat_wide_key(found->base + start, m->size, key);
-            DAT_FETCH(dat_wide_slot(&scratch->cache, key));
+            dat_wide_key(found->base + start, m->size, made->low[i], made->high[i], key);
+            const dat_wide_entry *slot = dat_wide_slot(&scratch->cache, key);
+            DAT_FETCH(slot);
+            DAT_FETCH(&slot->ids[7]);
         }
     }
     for (size_t k = 0; k < made->unknown_count; k++) {
@@ -430,13 +434,14 @@ static inline dat_status look_up(const dat_vocab *vocab, dat_scratch *scratch, c
         }
     }
     out->count = (size_t)(ids - out->items);
+    status = dat_ids_room(&scratch->found, DAT_WIDE_IDS);
     /* Only now: what is kept may take the place of an entry that was still to be read. */
-    for (size_t k = 0; k < made.unknown_count; k++) {
+    for (size_t k = 0; k < made.unknown_count && status == DAT_OK; k++) {
         const miss *m = &made.misses[k];
         dat_keep(scratch, found->base + m->start, m->size, made.low[m->piece], made.high[m->piece],
                  scratch->found.items + m->first, m->count);
     }
-    return DAT_OK;
+    return status;
 }
 
 #ifdef DAT_TRACE
