@@ -177,13 +177,9 @@ static void look_scalar(const dat_cache *cache, const finder *found, const uint8
 typedef void (*looker)(const dat_cache *cache, const finder *found, const uint8_t *limit, lookups *made);
 /* Whether the character of two bytes at i may be taken as the token that they merge to, before anything else merges: so it
  * is where no token reaches from a part of it across one of its borders, for then nothing merges with a part of it; and
- * where merges are in order, for then what merges with the whole comes later. Of a border before a continuation byte, which
- * is ill-formed there, the table knows nothing: o200k has a token BF A0, which comes before C3 BF. */
+ * where merges are in order, for then what merges with the whole comes later. */
 static inline int whole(const dat_merges *merges, const uint8_t *piece, size_t size, size_t i, uint32_t both)
 {
-    if (i + 2 < size && (piece[i + 2] & 0xC0) == 0x80) {
-        return 0;
-    }
     unsigned before = i > 0 ? (unsigned)piece[i - 1] << 8 | piece[i] : 0;
     unsigned behind = i + 2 < size ? (unsigned)piece[i + 1] << 8 | piece[i + 2] : 0;
     uint64_t never = (i > 0 ? merges->never[before >> 6] >> (before & 63) : 0) |
