@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 from tokassay.engines import dat_bpe
+from tokassay.engines.dat_bpe.ranks import read_ranks
+from tokassay.engines.dat_bpe.tokenizer_json import read_tokenizer_json
 
 if TYPE_CHECKING:
     from tokassay.engines.host import Unsupported
 
 
 class Adapter:
-    """Contracts of ranks under `byte-alphabet`, whose single pattern the encoder has a machine for."""
+    """Contracts of ranks or merges under `byte-alphabet`, whose pattern the encoder has a machine for."""
 
     name = "dat-bpe"
     operations = ("encode", "encode_batch", "decode", "offsets")
@@ -25,32 +27,38 @@ class Adapter:
     def load(
         self, contract: dict[str, Any], files: dict[str, str], threads: int, options: dict[str, Any]
     ) -> None:
-        if contract["algorithm"] != "bpe-ranks" or "tiktoken" not in files:
-            raise Unsupported(f"algorithm {contract['algorithm']}: dat-bpe merges by ranks only")
-        for field, modelled in (
-            ("normalizer", "none"), ("byte_policy", "byte-alphabet"), ("add_prefix_space", False),
-            ("byte_fallback", False),
-        ):
+        algorithm = contract["algorithm"]
+        source = files.get({"bpe-ranks": "tiktoken", "bpe-pairs": "tokenizer.json"}.get(algorithm, ""))
+        if source is None:
+            raise Unsupported(f"algorithm {algorithm}: dat-bpe merges by a rank file or by a tokenizer.json's list")
+        for field, modelled in (("byte_policy", "byte-alphabet"), ("byte_fallback", False)):
             if contract[field] != modelled:
                 raise Unsupported(f"{field} {contract[field]!r}: dat-bpe has {modelled!r} only")
-        if contract["added_tokens"]:
-            raise Unsupported("added_tokens: dat-bpe has special tokens without flags only")
-        if len(contract["pretokenizer"]) != 1:
-            raise Unsupported(f"pretokenizer: dat-bpe applies one pattern, not {len(contract['pretokenizer'])}")
-        self.specials = contract["specials"] == "on" and bool(contract["special_tokens"])
+        added = [
+            dat_bpe.AddedToken(text, number, **dict.fromkeys(flags, True))
+            for text, number, flags in contract["added_tokens"]
+        ]
+        self.specials = contract["specials"] == "on" and bool(contract["special_tokens"] or added)
+        patterns = contract["pretokenizer"]
+        asked: dict[str, Any] = {
+            "pattern": patterns[0] if len(patterns) == 1 else tuple(patterns),
+            "specials": dict(contract["special_tokens"]),
+            "added": added,
+            "normalizer": contract["normalizer"],
+            "prefix_space": contract["add_prefix_space"],
+            "unicode": contract["unicode"],
+            "ignore_merges": contract["ignore_merges"],
+            "cache_bits": int(options.get("cache_bits", 16)),
+            "where": source,
+        }
         try:
-            self.encoder = dat_bpe.Encoder.load(
-                files["tiktoken"],
-                pattern=contract["pretokenizer"][0],
-                specials=dict(contract["special_tokens"]),
-                unicode=contract["unicode"],
-                ignore_merges=contract["ignore_merges"],
-                cache_bits=int(options.get("cache_bits", 16)),
-            )
-        except dat_bpe.LoadError as error:
-            if "pattern" in str(error) or "Unicode" in str(error):
-                raise Unsupported(str(error)) from error
-            raise
+            if algorithm == "bpe-ranks":
+                self.encoder = dat_bpe.Encoder.from_ranks(read_ranks(source), **asked)
+            else:
+                file = read_tokenizer_json(source)
+                self.encoder = dat_bpe.Encoder.from_pairs(file.tokens, file.merges, **asked)
+        except dat_bpe.Refusal as error:
+            raise Unsupported(str(error)) from error
 
     def prepare(self, document: bytes) -> bytes:
         return document

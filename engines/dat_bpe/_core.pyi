@@ -33,6 +33,7 @@ class Tables:
         trailing_blanks: bool,
         ignore_merges: bool,
         cache_bits: int,
+        merges: NDArray[numpy.uint32] | None = None,
     ) -> None: ...
     @property
     def unreachable(self) -> int: ...

@@ -316,7 +316,7 @@ cdef class Tables:
         self, const uint8_t[::1] text, const uint64_t[::1] offsets, const uint32_t[::1] ids,
         const uint8_t[::1] special_text, const uint64_t[::1] special_offsets, const uint32_t[::1] special_ids,
         const uint8_t[::1] special_flags, *, bint nfc, bint prefix_space, int unicode, int family, int contractions, unsigned digits, bint marks_are_letters,
-        bint trailing_blanks, bint ignore_merges, unsigned cache_bits,
+        bint trailing_blanks, bint ignore_merges, unsigned cache_bits, const uint32_t[:, ::1] merges=None,
     ):
         cdef dat_token_list tokens
         cdef dat_token_list specials
@@ -337,6 +337,8 @@ cdef class Tables:
         specials.ids = &special_ids[0] if special_ids.shape[0] else NULL
         specials.flags = &special_flags[0] if special_flags.shape[0] else NULL
         specials.count = special_ids.shape[0]
+        if merges is not None:
+            raise NotImplementedError("a merge list")
         if special_flags.shape[0] != special_ids.shape[0]:
             raise ValueError("special_flags: as many as special_ids are needed")
         before.nfc = &dat_nfc_versions[unicode] if nfc else NULL

@@ -1,4 +1,4 @@
-"""The one kind of error that a caller of dat-bpe can cause while loading."""
+"""The errors that a caller of dat-bpe can cause while loading."""
 
 from __future__ import annotations
 
@@ -10,3 +10,7 @@ class LoadError(ValueError):
         super().__init__(f"{where}: {message}; {remedy}")
         self.where = where
         self.remedy = remedy
+
+
+class Refusal(LoadError):
+    """A vocabulary that is well-formed and asks for something that this encoder does not carry out."""

@@ -74,6 +74,6 @@ NAMES: dict[str, Pattern] = {pattern.name: pattern for pattern in PUBLISHED.valu
 }
 
 
-def find_pattern(text: str) -> Pattern | None:
-    """The machine for a published expression or one of the names; None if there is none."""
-    return PUBLISHED.get(text) or NAMES.get(text)
+def find_pattern(text: str | tuple[str, ...]) -> Pattern | None:
+    """The machine for a published expression or one of the names; None if there is none, as for several in a row."""
+    return None if isinstance(text, tuple) else PUBLISHED.get(text) or NAMES.get(text)
