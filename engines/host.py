@@ -432,6 +432,7 @@ class Host:
             "trace": callable(getattr(adapter, "trace", None)),
             "offset_unit": getattr(adapter, "offset_unit", "bytes"),
             "rejects": [kind.__name__ for kind in self.rejects()],
+            "notes": [str(note) for note in getattr(adapter, "notes", ())],
             "limits": json.loads(os.environ.get("TOKASSAY_LIMITS", '"none"')),
             "pid": os.getpid(),
         }

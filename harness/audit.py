@@ -160,7 +160,8 @@ def audit(request: Request, progress: Progress, executor: Executor | None = None
         with store.transaction():
             runner.divergences.write(store, run)
             code = exit_code(runner.verdicts)
-            store.finish(run, code, now())
+            # What engines had to say of a contract came only when they were given it.
+            store.finish(run, code, now(), environment.capture() | {"notes": lanes.notes})
         return Outcome(run, code, runner.verdicts, lanes.notes)
 
 

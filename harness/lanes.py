@@ -148,6 +148,9 @@ class Lanes:
         except HostFailure as error:
             verdict, why = failure(error)
             return "", (verdict, f"it does not start or load: {why}; see: tokassay engines check {spec.name}"), {}
+        # Known only now that the engine has the contract: on which path of its own it serves it, say.
+        said = [f"{spec.name}: {note}" for note in hello.get("notes", ())]
+        self.notes.extend(note for note in said if note not in self.notes)
         lacking = [op for op in spec.operations if op not in hello.get("operations", ())]
         if lacking:
             # A capability that is declared and then passed over in silence is how a fault hides for a year.

@@ -85,8 +85,10 @@ class Store:
         values = [json.dumps(v, sort_keys=True) if isinstance(v, dict | list) else v for v in row.values()]
         return int(self.db.execute(f"{verb} INTO {table} ({names}) VALUES ({marks})", values).lastrowid or 0)
 
-    def finish(self, run: str, exit_code: int, when: str) -> None:
-        self.db.execute("UPDATE run SET finished = ?, exit_code = ? WHERE id = ?", (when, exit_code, run))
+    def finish(self, run: str, exit_code: int, when: str, environment: Mapping[str, Any]) -> None:
+        """The run is at its end; its environment is written again, with the notes that came while it ran."""
+        row = (when, exit_code, json.dumps(environment, sort_keys=True), run)
+        self.db.execute("UPDATE run SET finished = ?, exit_code = ?, environment = ? WHERE id = ?", row)
 
     def find(self, keys: Iterable[str]) -> dict[str, tuple[int, Result]]:
         """The newest reusable result of each key that has one: key -> (row number, result)."""

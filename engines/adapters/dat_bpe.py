@@ -14,12 +14,13 @@ if TYPE_CHECKING:
 
 
 class Adapter:
-    """Contracts of ranks or merges under `byte-alphabet`, whose pattern the encoder has a machine for."""
+    """Contracts of ranks or merges under `byte-alphabet`; `notes` says where splitting goes by the general path."""
 
     name = "dat-bpe"
     operations = ("encode", "encode_batch", "decode", "offsets")
     offset_unit = "bytes"
     rejects = ()
+    notes: tuple[str, ...] = ()
 
     def version(self) -> str:
         return dat_bpe.__version__
@@ -39,9 +40,8 @@ class Adapter:
             for text, number, flags in contract["added_tokens"]
         ]
         self.specials = contract["specials"] == "on" and bool(contract["special_tokens"] or added)
-        patterns = contract["pretokenizer"]
         asked: dict[str, Any] = {
-            "pattern": patterns[0] if len(patterns) == 1 else tuple(patterns),
+            "pattern": contract["pretokenizer"],
             "specials": dict(contract["special_tokens"]),
             "added": added,
             "normalizer": contract["normalizer"],
@@ -49,6 +49,7 @@ class Adapter:
             "unicode": contract["unicode"],
             "ignore_merges": contract["ignore_merges"],
             "cache_bits": int(options.get("cache_bits", 16)),
+            "general": bool(options.get("general", False)),
             "where": source,
         }
         try:
@@ -57,8 +58,13 @@ class Adapter:
             else:
                 file = read_tokenizer_json(source)
                 self.encoder = dat_bpe.Encoder.from_pairs(file.tokens, file.merges, **asked)
+        except dat_bpe.PatternError as error:
+            raise Unsupported(f"pretokenizer: {error}") from error
         except dat_bpe.Refusal as error:
             raise Unsupported(str(error)) from error
+        if self.encoder.pretokenizer_path == "general":
+            note = "its pretokenizer is interpreted (no machine is written for it, or it was asked for): slower"
+            self.notes = (note,)
 
     def prepare(self, document: bytes) -> bytes:
         return document

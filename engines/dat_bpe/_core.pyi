@@ -1,4 +1,4 @@
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy
@@ -7,6 +7,16 @@ from numpy.typing import NDArray
 UNICODE_VERSIONS: tuple[str, ...]
 CATEGORIES: tuple[str, ...]
 STATUS_NAMES: dict[int, str]
+
+# The words of each program (split.h), and its alternatives as they were written.
+Programs = Sequence[tuple[NDArray[numpy.uint32], Sequence[str]]]
+
+LEVELS: tuple[str, ...]
+USES: dict[str, int]
+
+def best_level() -> int: ...
+
+class DamagedError(ValueError): ...
 
 class TableError(ValueError):
     reason: str
@@ -32,7 +42,8 @@ class Tables:
         marks_are_letters: bool,
         trailing_blanks: bool,
         ignore_merges: bool,
-        cache_bits: int,
+        settings: Mapping[str, Any],
+        programs: Programs | None = None,
         merges: NDArray[numpy.uint32] | None = None,
     ) -> None: ...
     @property
@@ -58,6 +69,7 @@ class Tables:
     def decode(self, ids: NDArray[numpy.uint32]) -> bytes: ...
     def pretokens(self, document: Any) -> list[int]: ...
 
+def split(programs: Programs, unicode: int, document: Any) -> list[int]: ...
 def general_categories(unicode: int) -> bytes: ...
 def classes(unicode: int, values: Iterable[int]) -> list[int]: ...
 def byte_characters() -> list[int]: ...

@@ -18,6 +18,10 @@ cdef extern from "csrc/common.h" nogil:
         DAT_DUPLICATE_TEXT
         DAT_DUPLICATE_ID
         DAT_EMPTY_TOKEN
+        DAT_BAD_MERGE
+        DAT_TOO_MANY
+        DAT_BAD_PROGRAM
+        DAT_DAMAGED
     ctypedef struct dat_ids:
         uint32_t *items
         size_t count
@@ -116,44 +120,93 @@ cdef extern from "csrc/dat.h" nogil:
         size_t count
     uint32_t dat_find(const dat_trie *trie, const uint8_t *text, size_t size)
 
-cdef extern from "csrc/pairs.h" nogil:
-    ctypedef struct dat_pairs:
-        size_t count
+cdef extern from "csrc/merge.h" nogil:
+    uint8_t DAT_REACHABLE
+    ctypedef struct dat_merges:
+        const uint8_t *flags
+        int regular
+
+cdef extern from "csrc/profile.h" nogil:
+    ctypedef struct dat_profile:
+        uint64_t size
+        uint32_t pairs
+
+cdef extern from "csrc/piece.h" nogil:
+    unsigned DAT_USE_CACHE
+    unsigned DAT_USE_WIDE
+    unsigned DAT_USE_WORDS
+    unsigned DAT_USE_CUTS
+    unsigned DAT_USE_LINEAR
+    ctypedef enum dat_level:
+        DAT_SCALAR
+        DAT_AVX2
+        DAT_AVX512
+    dat_level dat_best_level()
+    ctypedef struct dat_settings:
+        unsigned cache_bits
+        unsigned wide_bits
+        unsigned uses
+        dat_level level
+        uint64_t seed
+    ctypedef struct dat_scratch:
+        pass
 
 cdef extern from "csrc/special.h" nogil:
     ctypedef struct dat_specials:
         size_t count
         uint32_t *ids
 
+cdef extern from "csrc/split.h" nogil:
+    ctypedef struct dat_splitter:
+        size_t count
+    ctypedef struct dat_split_room:
+        size_t count
+    dat_status dat_splitter_build(
+        dat_splitter *splitter, const uint32_t *words, const uint64_t *offsets, size_t count,
+        const dat_classes *classes, size_t *culprit)
+    void dat_splitter_clear(dat_splitter *splitter)
+    void dat_split_room_clear(dat_split_room *room)
+    dat_status dat_split_start(
+        const dat_splitter *splitter, dat_split_room *room, const uint8_t *begin, const uint8_t *end)
+    dat_status dat_split(
+        const dat_splitter *splitter, dat_split_room *room, uint64_t *ends, size_t most, size_t *count)
+
 cdef extern from "csrc/vocab.h" nogil:
     ctypedef struct dat_before:
         const dat_nfc *nfc
         int prefix_space
     ctypedef struct dat_vocab:
-        uint32_t *ids
+        const dat_profile *profile
+        const uint32_t *ids
         size_t count
         dat_trie trie
-        dat_pairs pairs
-        uint8_t *reachable
+        dat_merges merges
         size_t unreachable
         dat_specials specials
         dat_classes classes
         dat_pattern pattern
+        const dat_splitter *splitter
     ctypedef struct dat_token_list:
         const uint8_t *text
         const uint64_t *offsets
         const uint32_t *ids
         const uint8_t *flags
         size_t count
+    ctypedef struct dat_merge_list:
+        const uint32_t *triples
+        size_t count
     dat_status dat_vocab_build(
-        dat_vocab *vocab, dat_token_list tokens, dat_token_list specials, const dat_unicode *unicode,
-        dat_pattern pattern, dat_before before, int ignore_merges, size_t *culprit)
+        dat_vocab *vocab, dat_token_list tokens, const dat_merge_list *merges, dat_token_list specials,
+        const dat_unicode *unicode, dat_pattern pattern, dat_before before, int ignore_merges, size_t *culprit)
     void dat_vocab_clear(dat_vocab *vocab)
     const uint8_t *dat_token(const dat_vocab *vocab, uint32_t index, size_t *size)
 
+cdef extern from "csrc/segment.h" nogil:
+    dat_status dat_piece_ends(
+        const dat_vocab *vocab, dat_scratch *scratch, dat_level level, const uint8_t *p, const uint8_t *end,
+        dat_ids *ends)
+
 cdef extern from "csrc/encode.h" nogil:
-    ctypedef struct dat_scratch:
-        pass
     ctypedef struct dat_document:
         const uint8_t *data
         size_t size
@@ -164,7 +217,7 @@ cdef extern from "csrc/encode.h" nogil:
     void dat_marks_clear(dat_marks *marks)
     void dat_spans(
         const dat_vocab *vocab, const uint32_t *ids, size_t count, const dat_marks *marks, uint64_t *spans)
-    dat_status dat_scratch_init(dat_scratch *scratch, unsigned cache_bits)
+    dat_status dat_scratch_init(dat_scratch *scratch, dat_settings settings)
     void dat_scratch_clear(dat_scratch *scratch)
     dat_status dat_encode(
         const dat_vocab *vocab, dat_scratch *scratch, const uint8_t *document, size_t size, int specials,
@@ -187,6 +240,9 @@ STATUS_NAMES = {
     DAT_DUPLICATE_TEXT: "duplicate text",
     DAT_DUPLICATE_ID: "duplicate id",
     DAT_EMPTY_TOKEN: "empty token",
+    DAT_BAD_MERGE: "bad merge",
+    DAT_TOO_MANY: "too many tokens",
+    DAT_BAD_PROGRAM: "no program",
 }
 UNICODE_VERSIONS = tuple(dat_unicode_versions[i].name.decode("ascii") for i in range(DAT_UNICODE_VERSIONS))
 CATEGORIES = tuple(dat_category_names[i].decode("ascii") for i in range(DAT_CATEGORIES))
@@ -201,6 +257,22 @@ class TableError(ValueError):
         self.culprit = culprit
 
 
+class DamagedError(ValueError):
+    """A profile whose contents are not what was written."""
+
+
+# Each a level of instructions, and each an optimization that can be left out; none changes an id.
+LEVELS = ("scalar", "avx2", "avx512")
+USES = {
+    "cache": DAT_USE_CACHE, "wide": DAT_USE_WIDE, "words": DAT_USE_WORDS, "cuts": DAT_USE_CUTS, "linear": DAT_USE_LINEAR,
+}
+
+
+def best_level():
+    """The number of the best level that this processor has."""
+    return <int>dat_best_level()
+
+
 cdef int check(dat_status status) except -1:
     if status == DAT_OK:
         return 0
@@ -208,6 +280,8 @@ cdef int check(dat_status status) except -1:
         raise MemoryError("dat-bpe: out of memory")
     if status == DAT_TOO_LONG:
         raise OverflowError("dat-bpe: a pretoken of 4 GiB or more")
+    if status == DAT_DAMAGED:
+        raise DamagedError("the tables contradict each other")
     raise ValueError(STATUS_NAMES.get(status, "error"))
 
 
@@ -215,8 +289,8 @@ cdef class Scratch:
     """What one thread writes to."""
     cdef dat_scratch scratch
 
-    def __cinit__(self, unsigned cache_bits):
-        check(dat_scratch_init(&self.scratch, cache_bits))
+    def __cinit__(self, Tables owner):
+        check(dat_scratch_init(&self.scratch, owner.settings))
 
     def __dealloc__(self):
         dat_scratch_clear(&self.scratch)
@@ -306,17 +380,64 @@ cdef class Input:
             PyBuffer_Release(&self.buffer)
 
 
+cdef class Splitter:
+    """Programs of csrc/split.h, applied in order; numpy.uint32 arrays, of which copies are kept."""
+    cdef dat_splitter splitter
+    cdef list alternatives
+    cdef object words
+    cdef object offsets
+
+    def __cinit__(self, programs):
+        arrays = [numpy.asarray(words, numpy.uint32).reshape(-1) for words, _ in programs]
+        self.alternatives = [tuple(names) for _, names in programs]
+        self.words = numpy.concatenate([*arrays, numpy.zeros(1, numpy.uint32)])
+        self.offsets = numpy.cumsum([0, *map(len, arrays)], dtype=numpy.uint64)
+
+    cdef int build(self, const dat_classes *classes) except -1:
+        cdef const uint32_t[::1] words = self.words
+        cdef const uint64_t[::1] offsets = self.offsets
+        cdef size_t culprit = 0
+        dat_splitter_clear(&self.splitter)
+        cdef dat_status status = dat_splitter_build(
+            &self.splitter, &words[0], &offsets[0], offsets.shape[0] - 1, classes, &culprit)
+        if status == DAT_BAD_PROGRAM:
+            raise TableError(STATUS_NAMES[status], culprit)
+        return check(status)
+
+    def __dealloc__(self):
+        dat_splitter_clear(&self.splitter)
+
+
+cdef object split_ends(const dat_splitter *splitter, Input source):
+    """The ends of all pieces of a text, as a list of byte offsets."""
+    cdef dat_split_room room
+    cdef uint64_t ends[256]
+    cdef size_t count = 256, i
+    found = []
+    memset(&room, 0, sizeof(dat_split_room))
+    try:
+        check(dat_split_start(splitter, &room, source.data, source.data + source.size))
+        while count == 256:
+            check(dat_split(splitter, &room, ends, 256, &count))
+            found.extend([ends[i] for i in range(count)])
+        return found
+    finally:
+        dat_split_room_clear(&room)
+
+
 cdef class Tables:
     """A vocabulary and its pretokenizer, read-only after construction; a pool of scratch memory beside it."""
     cdef dat_vocab vocab
-    cdef unsigned cache_bits
+    cdef Splitter splitter
+    cdef dat_settings settings
     cdef list pool
 
     def __cinit__(
         self, const uint8_t[::1] text, const uint64_t[::1] offsets, const uint32_t[::1] ids,
         const uint8_t[::1] special_text, const uint64_t[::1] special_offsets, const uint32_t[::1] special_ids,
-        const uint8_t[::1] special_flags, *, bint nfc, bint prefix_space, int unicode, int family, int contractions, unsigned digits, bint marks_are_letters,
-        bint trailing_blanks, bint ignore_merges, unsigned cache_bits, const uint32_t[:, ::1] merges=None,
+        const uint8_t[::1] special_flags, *, bint nfc, bint prefix_space, int unicode, int family, int contractions,
+        unsigned digits, bint marks_are_letters, bint trailing_blanks, bint ignore_merges, object settings,
+        programs=None, merges=None,
     ):
         cdef dat_token_list tokens
         cdef dat_token_list specials
@@ -337,8 +458,6 @@ cdef class Tables:
         specials.ids = &special_ids[0] if special_ids.shape[0] else NULL
         specials.flags = &special_flags[0] if special_flags.shape[0] else NULL
         specials.count = special_ids.shape[0]
-        if merges is not None:
-            raise NotImplementedError("a merge list")
         if special_flags.shape[0] != special_ids.shape[0]:
             raise ValueError("special_flags: as many as special_ids are needed")
         before.nfc = &dat_nfc_versions[unicode] if nfc else NULL
@@ -350,25 +469,48 @@ cdef class Tables:
         pattern.digits = digits
         pattern.marks_are_letters = marks_are_letters
         pattern.trailing_blanks = trailing_blanks
+        cdef dat_merge_list listed
+        cdef const dat_merge_list *list_ = NULL
+        cdef const uint32_t[:, ::1] triples
+        if merges is not None:
+            triples = numpy.ascontiguousarray(merges, numpy.uint32).reshape(-1, 3)
+            listed.count = triples.shape[0]
+            listed.triples = &triples[0, 0] if triples.shape[0] else NULL
+            list_ = &listed
         with nogil:
             status = dat_vocab_build(
-                &self.vocab, tokens, specials, &dat_unicode_versions[unicode], pattern, before, ignore_merges,
+                &self.vocab, tokens, list_, specials, &dat_unicode_versions[unicode], pattern, before, ignore_merges,
                 &culprit)
         if status in STATUS_NAMES:
             raise TableError(STATUS_NAMES[status], culprit)
         check(status)
-        self.cache_bits = cache_bits
+        if programs is not None:
+            # The classes are the vocabulary's own: this object owns both.
+            self.splitter = Splitter(programs)
+            self.splitter.build(&self.vocab.classes)
+            self.vocab.splitter = &self.splitter.splitter
+        self.set(settings)
         self.pool = []
 
     def __dealloc__(self):
         dat_vocab_clear(&self.vocab)
+
+    cdef int set(self, settings) except -1:
+        self.settings.cache_bits = settings["cache_bits"]
+        self.settings.wide_bits = settings["wide_bits"]
+        self.settings.level = <dat_level>(<int>settings["level"])
+        self.settings.seed = settings["seed"]
+        self.settings.uses = 0
+        for use in settings["uses"]:
+            self.settings.uses |= USES[use]
+        return 0
 
     cdef Scratch take(self):
         # append and pop of a list are one step each under the interpreter's lock: no scratch has two users.
         try:
             return <Scratch>self.pool.pop()
         except IndexError:
-            return Scratch(self.cache_bits)
+            return Scratch(self)
 
     @property
     def unreachable(self):
@@ -378,7 +520,7 @@ cdef class Tables:
     @property
     def pair_count(self):
         """How many pairs of tokens join to a token."""
-        return self.vocab.pairs.count
+        return self.vocab.profile.pairs
 
     @property
     def trie_slots(self):
@@ -404,7 +546,7 @@ cdef class Tables:
     def unreachable_ids(self):
         """Their ids, ascending."""
         cdef size_t i
-        return [self.vocab.ids[i] for i in range(self.vocab.count) if not self.vocab.reachable[i]]
+        return [self.vocab.ids[i] for i in range(self.vocab.count) if not self.vocab.merges.flags[i] & DAT_REACHABLE]
 
     def find(self, bytes text):
         """The id of exactly these bytes as an ordinary token, or None."""
@@ -562,6 +704,8 @@ cdef class Tables:
         cdef Input source = Input(document)
         cdef dat_text text
         cdef const uint8_t *p = source.data
+        if self.vocab.splitter != NULL:
+            return split_ends(self.vocab.splitter, source)
         text.end = p + source.size
         text.classes = &self.vocab.classes
         text.pattern = &self.vocab.pattern
@@ -571,6 +715,37 @@ cdef class Tables:
             p = dat_next_piece(&text, p)
             ends.append(p - source.data)
         return ends
+
+
+    def block_pretokens(self, document, int level):
+        """As pretokens, the way that encoding finds them on a level of instructions."""
+        cdef Input source = Input(document)
+        cdef Scratch scratch = self.take()
+        cdef dat_ids ends
+        ends.items = NULL
+        ends.count = ends.room = 0
+        cdef dat_status status = dat_piece_ends(
+            &self.vocab, &scratch.scratch, <dat_level>level, source.data, source.data + source.size, &ends)
+        try:
+            check(status)
+            return [ends.items[i] for i in range(ends.count)]
+        finally:
+            dat_ids_clear(&ends)
+
+    def kept(self, document, bint specials):
+        """The ids of one document as a list, for a caller that wants Python numbers."""
+        return self.encode(document, specials).tolist()
+
+
+def split(programs, int unicode, document):
+    """The ends of the pieces that programs (words and names of alternatives each) make of a document."""
+    cdef dat_classes tables
+    cdef Splitter splitter = Splitter(programs)
+    if not 0 <= unicode < DAT_UNICODE_VERSIONS:
+        raise ValueError("unicode: no such table")
+    dat_classes_init(&tables, &dat_unicode_versions[unicode])
+    splitter.build(&tables)
+    return split_ends(&splitter.splitter, Input(document))
 
 
 def general_categories(int unicode):

@@ -7,7 +7,7 @@ cdef extern from "csrc/trace.h" nogil:
 
 STAGES = ("special", "scan", "pretokenize", "lookup", "merge", "normalize")
 SCAN_PATHS = ("", "ascii", "two bytes", "three bytes", "four bytes", "ill-formed byte-alphabet")
-RULES = ("contraction", "letters", "numbers", "symbols", "newlines", "blanks-before", "blanks")
+RULES = ("contraction", "letters", "numbers", "symbols", "newlines", "blanks-before", "blanks", "gap")
 
 
 cdef class TraceTables(Tables):
@@ -16,7 +16,7 @@ cdef class TraceTables(Tables):
     def trace(self, document, bint specials):
         """(ids, decisions): the decisions in the order in which they were taken, as plain tuples of numbers."""
         cdef Input source = Input(document)
-        cdef Scratch scratch = Scratch(0)
+        cdef Scratch scratch = Scratch(self)
         cdef dat_ids ids
         cdef dat_trace trace
         cdef dat_status status
@@ -44,6 +44,14 @@ cdef class TraceTables(Tables):
         cdef const uint8_t *text = dat_token(&self.vocab, index, &size)
         return text[:size]
 
+    cdef object alternative(self, uint32_t number):
+        """The alternative of the last expression that took a piece."""
+        cdef Py_ssize_t count = len(self.splitter.alternatives)
+        if number == DAT_NONE:
+            return "gap" if count else "whole"
+        names = self.splitter.alternatives[count - 1]
+        return names[number] if number < len(names) else f"alternative {number}"
+
     cdef dict describe(self, const dat_event *event):
         stage = STAGES[event.stage]
         record = {"stage": stage, "offset": event.offset}
@@ -54,7 +62,10 @@ cdef class TraceTables(Tables):
                 "next": event.next,
             }
         elif stage == "pretokenize":
-            record |= {"path": "machine", "start": event.offset, "end": event.next, "rule": RULES[event.rule]}
+            record |= {
+                "path": "machine" if self.splitter is None else "general", "start": event.offset, "end": event.next,
+                "rule": RULES[event.rule] if self.splitter is None else self.alternative(event.value),
+            }
         elif stage == "special":
             record |= {"path": "leftmost-longest", "start": event.offset, "end": event.next, "id": event.value}
         elif stage == "normalize":

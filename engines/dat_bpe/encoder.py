@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 from operator import index
 from os import PathLike, fsdecode
@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 from tokassay.engines.dat_bpe import _core
 from tokassay.engines.dat_bpe.added import AddedToken, columns, flag_column, gather
 from tokassay.engines.dat_bpe.errors import LoadError, Refusal
-from tokassay.engines.dat_bpe.patterns import NAMES, Pattern, find_pattern
+from tokassay.engines.dat_bpe.patterns import NAMES, splitting
 from tokassay.engines.dat_bpe.ranks import ALIASES, ENCODINGS, GREATEST_ID, embedded_ranks, read_ranks
-from tokassay.engines.dat_bpe.tokenizer_json import TokenizerFile, read_tokenizer_json
+from tokassay.engines.dat_bpe.tokenizer_json import read_tokenizer_json
+from tokassay.engines.dat_bpe.tuning import CACHE_BITS, settings
 
 Document = bytes | bytearray | memoryview | str
 Ids = NDArray[numpy.uint32]
 Offsets = NDArray[numpy.uint64]
 THREADS_MOST = 1024
-CACHE_BITS, CACHE_BITS_MOST = 16, 24
 NORMALIZERS = ("none", "nfc")
 
 
@@ -41,6 +41,7 @@ class Encoder:
         self._lock = threading.Lock()
         self.name: str = about["name"]
         self.pattern: str = about["pattern"]
+        self.expressions: tuple[str, ...] = about["expressions"]
         self.unicode: str = about["unicode"]
         self.normalizer: str = about["normalizer"]
         self.specials: dict[str, int] = about["specials"]
@@ -52,21 +53,30 @@ class Encoder:
         cls,
         name_or_path: str | PathLike[str],
         *,
-        pattern: str | None = None,
+        pattern: str | Sequence[str] | None = None,
         specials: Mapping[str, int] | None = None,
         unicode: str = "16.0",
         ignore_merges: bool | None = None,
         cache_bits: int = CACHE_BITS,
+        level: str | None = None,
+        without: Collection[str] = (),
+        general: bool = False,
     ) -> Encoder:
         """An encoder for an embedded encoding by name (gpt2, cl100k_base, o200k_base, o200k_harmony), or for a
         rank file or a tokenizer.json by path.
 
-        pattern        a published expression or one of its names; needed with a rank file, which does not say
+        pattern        an expression, or several, each applied to the pieces of the one before, or the name of a
+                       published one; needed with a rank file, which does not say. What no machine is written for
+                       is split by the general path, with the same ids, slower: see `pretokenizer_path`
         specials       special tokens, text -> id; with a name or a tokenizer.json they are known
         unicode        version of the category tables: 15.0, 15.1, 16.0, 17.0
         ignore_merges  a piece that is a token is that token even if merging does not reach it; by default as the
                        tokenizer.json says, and true for ranks (as tiktoken does)
         cache_bits     2**cache_bits pretokens are remembered a thread, 32 bytes each; 0: none
+        level          instructions to use: scalar, avx2, avx512; None: the best that the processor has
+        without        optimizations to leave out, of cache, wide, words, cuts, linear (docs/ABLATION.md); no id depends
+                       on them
+        general        take the general path though there is a machine, to compare the two
 
         Raises LoadError (a ValueError) with `where` and `remedy`.
         """
@@ -77,11 +87,17 @@ class Encoder:
                     "a tokenizer.json says itself how text is split and which tokens are special", where=name,
                     remedy="leave out pattern= and specials=",
                 )
-            return cls._from_json(read_tokenizer_json(name), unicode, ignore_merges, cache_bits, name)
+            file = read_tokenizer_json(name)
+            return cls.from_pairs(
+                file.tokens, file.merges, pattern=file.patterns, added=file.added, normalizer=file.normalizer,
+                prefix_space=file.prefix_space, unicode=unicode,
+                ignore_merges=file.ignore_merges if ignore_merges is None else ignore_merges, cache_bits=cache_bits,
+                level=level, without=without, general=general, name=name, where=name,
+            )
         encoding = ENCODINGS.get(ALIASES.get(name, name))
         if encoding is not None:
             ranks, where = embedded_ranks(encoding)
-            pattern = pattern or encoding.pattern
+            pattern = encoding.pattern if pattern is None else pattern
             specials = encoding.specials if specials is None else specials
         else:
             if pattern is None and "/" not in name and "." not in name:
@@ -97,18 +113,8 @@ class Encoder:
                 )
         return cls.from_ranks(
             ranks, pattern=pattern, specials=specials, unicode=unicode, ignore_merges=ignore_merges is not False,
-            cache_bits=cache_bits, name=ALIASES.get(name, name), where=where,
-        )
-
-    @classmethod
-    def _from_json(
-        cls, file: TokenizerFile, unicode: str, ignore_merges: bool | None, cache_bits: int, name: str
-    ) -> Encoder:
-        return cls.from_pairs(
-            file.tokens, file.merges, pattern=file.patterns[0] if len(file.patterns) == 1 else file.patterns,
-            added=file.added, normalizer=file.normalizer, prefix_space=file.prefix_space, unicode=unicode,
-            ignore_merges=file.ignore_merges if ignore_merges is None else ignore_merges, cache_bits=cache_bits,
-            name=name, where=name,
+            cache_bits=cache_bits, level=level, without=without, general=general, name=ALIASES.get(name, name),
+            where=where,
         )
 
     @classmethod
@@ -116,7 +122,7 @@ class Encoder:
         cls,
         ranks: Mapping[bytes, int],
         *,
-        pattern: str,
+        pattern: str | Sequence[str],
         specials: Mapping[str, int] | None = None,
         added: Sequence[AddedToken] = (),
         normalizer: str = "none",
@@ -124,6 +130,9 @@ class Encoder:
         unicode: str = "16.0",
         ignore_merges: bool = True,
         cache_bits: int = CACHE_BITS,
+        level: str | None = None,
+        without: Collection[str] = (),
+        general: bool = False,
         name: str = "ranks",
         where: str = "ranks",
     ) -> Encoder:
@@ -135,8 +144,8 @@ class Encoder:
         """
         return cls._make(
             ranks, None, pattern=pattern, specials=specials, added=added, normalizer=normalizer,
-            prefix_space=prefix_space, unicode=unicode, ignore_merges=ignore_merges, cache_bits=cache_bits, name=name,
-            where=where,
+            prefix_space=prefix_space, unicode=unicode, ignore_merges=ignore_merges, cache_bits=cache_bits,
+            level=level, without=without, general=general, name=name, where=where,
         )
 
     @classmethod
@@ -145,7 +154,7 @@ class Encoder:
         tokens: Mapping[bytes, int],
         merges: Sequence[tuple[bytes, bytes]],
         *,
-        pattern: str | tuple[str, ...],
+        pattern: str | Sequence[str],
         specials: Mapping[str, int] | None = None,
         added: Sequence[AddedToken] = (),
         normalizer: str = "none",
@@ -153,6 +162,9 @@ class Encoder:
         unicode: str = "16.0",
         ignore_merges: bool = False,
         cache_bits: int = CACHE_BITS,
+        level: str | None = None,
+        without: Collection[str] = (),
+        general: bool = False,
         name: str = "pairs",
         where: str = "pairs",
     ) -> Encoder:
@@ -165,47 +177,49 @@ class Encoder:
         return cls._make(
             tokens, merge_table(tokens, merges, where), pattern=pattern, specials=specials, added=added,
             normalizer=normalizer, prefix_space=prefix_space, unicode=unicode, ignore_merges=ignore_merges,
-            cache_bits=cache_bits, name=name, where=where,
+            cache_bits=cache_bits, level=level, without=without, general=general, name=name, where=where,
         )
 
     @classmethod
     def _make(
-        cls, ranks: Mapping[bytes, int], merges: NDArray[numpy.uint32] | None, *, pattern: str | tuple[str, ...],
+        cls, ranks: Mapping[bytes, int], merges: Ids | None, *, pattern: str | Sequence[str],
         specials: Mapping[str, int] | None, added: Sequence[AddedToken], normalizer: str, prefix_space: bool,
-        unicode: str, ignore_merges: bool, cache_bits: int, name: str, where: str,
+        unicode: str, ignore_merges: bool, cache_bits: int, level: str | None, without: Collection[str],
+        general: bool, name: str, where: str,
     ) -> Encoder:
         _check_ranks(ranks, where)
-        found = find_pattern(pattern)
-        if found is None:
-            raise Refusal(
-                f"no machine for the pattern {pattern!r}", where=where, remedy=f"use one of {', '.join(NAMES)}"
-            )
+        found = splitting(pattern, where, general=general)
         if unicode not in _core.UNICODE_VERSIONS:
             raise Refusal(
                 f"no tables of Unicode {unicode!r}", where=where,
                 remedy=f"use one of {', '.join(_core.UNICODE_VERSIONS)}",
             )
-        if not 0 <= cache_bits <= CACHE_BITS_MOST:
-            raise LoadError(f"cache_bits {cache_bits}", where=where, remedy=f"use 0 to {CACHE_BITS_MOST}")
         if normalizer not in NORMALIZERS:
             raise Refusal(f"no normalizer {normalizer!r}", where=where, remedy=f"use one of {', '.join(NORMALIZERS)}")
         nfc = normalizer == "nfc"
         tokens = gather(specials or {}, added, ranks, nfc=nfc, unicode=unicode, where=where)
         texts = columns((token.text.encode(), token.id) for token in tokens)
         arguments = (*columns(ranks.items()), *texts, flag_column(tokens))
-        options = _options(found, unicode, ignore_merges, cache_bits) | {
-            "nfc": nfc, "prefix_space": bool(prefix_space), "merges": merges,
+        options = {
+            **found.parameters(), "unicode": _core.UNICODE_VERSIONS.index(unicode), "nfc": nfc,
+            "prefix_space": bool(prefix_space), "ignore_merges": bool(ignore_merges), "merges": merges,
+            "settings": settings(cache_bits, level, without, where),
         }
         try:
             tables = _core.Tables(*arguments, **options)
         except _core.TableError as error:
             raise _explain(error, ranks, where) from error
         about = {
-            "name": name, "pattern": found.name, "unicode": unicode, "normalizer": normalizer,
-            "specials": {token.text: token.id for token in tokens},
+            "name": name, "pattern": found.name, "expressions": found.expressions, "unicode": unicode,
+            "normalizer": normalizer, "specials": {token.text: token.id for token in tokens},
             "n_vocab": max([*ranks.values(), *(token.id for token in tokens)]) + 1,
         }
         return cls(tables, arguments, options, about)
+
+    @property
+    def pretokenizer_path(self) -> str:
+        """"machine": the pattern has a hand-written one; "general": its expressions are interpreted."""
+        return "machine" if self._options["programs"] is None else "general"
 
     @property
     def unreachable(self) -> int:
@@ -305,8 +319,9 @@ class Encoder:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copied and pickled as what the tables are built from: another process builds them again."""
-        about = {"name": self.name, "pattern": self.pattern, "unicode": self.unicode, "specials": self.specials,
-                 "normalizer": self.normalizer, "n_vocab": self.n_vocab}
+        about = {"name": self.name, "pattern": self.pattern, "expressions": self.expressions,
+                 "unicode": self.unicode, "normalizer": self.normalizer, "specials": self.specials,
+                 "n_vocab": self.n_vocab}
         return _rebuild, (type(self), self._arguments, self._options, about)
 
     def _traced(self) -> Any:
@@ -334,13 +349,6 @@ def _threads(threads: int) -> int:
     if not 1 <= threads <= THREADS_MOST:
         raise ValueError(f"threads: {threads} is outside 1..{THREADS_MOST}")
     return threads
-
-
-def _options(pattern: Pattern, unicode: str, ignore_merges: bool, cache_bits: int) -> dict[str, Any]:
-    version = _core.UNICODE_VERSIONS.index(unicode)
-    return {
-        **pattern.parameters(), "unicode": version, "ignore_merges": bool(ignore_merges), "cache_bits": cache_bits,
-    }
 
 
 def merge_table(tokens: Mapping[bytes, int], merges: Sequence[tuple[bytes, bytes]], where: str) -> Ids:

@@ -14,3 +14,7 @@ class LoadError(ValueError):
 
 class Refusal(LoadError):
     """A vocabulary that is well-formed and asks for something that this encoder does not carry out."""
+
+
+class PatternError(Refusal):
+    """A splitting expression with a construct that is not supported: named, with its place in the expression."""

@@ -1,11 +1,17 @@
-"""The splitting patterns that the C machines carry out, by name and by their published regular expressions."""
+"""The splitting patterns that the C machines carry out, by name and by their published regular expressions; and the
+general path for all others."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
+
+from tokassay.engines.dat_bpe.errors import LoadError
+from tokassay.engines.dat_bpe.programs import compile_expression
 
 # The numbers of pretokenize.h.
-GPT2, CL100K, O200K = 0, 1, 2
+GPT2, CL100K, O200K, DEEPSEEK = 0, 1, 2, 3
 NO_CONTRACTIONS, EXACT_CONTRACTIONS, FOLDED_CONTRACTIONS = 0, 1, 2
 
 
@@ -38,6 +44,7 @@ _QWEN2 = Pattern("qwen2", CL100K, FOLDED_CONTRACTIONS, 1)
 _QWEN35 = Pattern("qwen3.5", CL100K, FOLDED_CONTRACTIONS, 1, marks_are_letters=True)
 _O200K = Pattern("o200k", O200K, FOLDED_CONTRACTIONS, 3)
 _TEKKEN = Pattern("tekken", O200K, NO_CONTRACTIONS, 1)
+_DEEPSEEK = Pattern("deepseek", DEEPSEEK, NO_CONTRACTIONS, 3)
 
 _SUFFIXES = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 _BLANKS = r"\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -69,11 +76,65 @@ PUBLISHED: dict[str, Pattern] = {
     _cased("", r"\p{N}"): _TEKKEN,
 }
 
-NAMES: dict[str, Pattern] = {pattern.name: pattern for pattern in PUBLISHED.values()} | {
-    "llama3": _CL100K, "cl100k_base": _CL100K, "o200k_base": _O200K, "r50k_base": _GPT2, "qwen": _QWEN2,
+# Several expressions, each applied to the pieces of the one before. DeepSeek V3's are as in its tokenizer.json: the
+# line breaks in its classes are the characters themselves.
+SEQUENCES: dict[tuple[str, ...], Pattern] = {
+    (
+        r"\p{N}{1,3}", "[一-龥\u3040-ゟ゠-ヿ]+",
+        r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^""" "\r\n"
+        r"\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[" "\r\n" r"]*|\s*[" "\r\n" r"]+|\s+(?!\S)|\s+",
+    ): _DEEPSEEK,
+}
+
+NAMES: dict[str, Pattern] = {pattern.name: pattern for pattern in (*PUBLISHED.values(), *SEQUENCES.values())} | {
+    "llama3": _CL100K, "llama4": _O200K, "cl100k_base": _CL100K, "o200k_base": _O200K, "r50k_base": _GPT2,
+    "qwen": _QWEN2,
 }
 
 
-def find_pattern(text: str | tuple[str, ...]) -> Pattern | None:
-    """The machine for a published expression or one of the names; None if there is none, as for several in a row."""
-    return None if isinstance(text, tuple) else PUBLISHED.get(text) or NAMES.get(text)
+@dataclass(frozen=True)
+class Splitting:
+    """How text is split: by the machine of a pattern, or, without one, by programs (words, alternatives)."""
+
+    name: str
+    pattern: Pattern | None
+    expressions: tuple[str, ...]
+    programs: tuple[tuple[Any, tuple[str, ...]], ...] | None
+
+    def parameters(self) -> dict[str, Any]:
+        """The keyword arguments of Tables."""
+        return {**(self.pattern or _GPT2).parameters(), "programs": self.programs}
+
+
+def find_pattern(text: str | Sequence[str]) -> Pattern | None:
+    """The machine for a published expression, a sequence of them, or one of the names; None if there is none."""
+    if isinstance(text, str):
+        return PUBLISHED.get(text) or NAMES.get(text)
+    expressions = tuple(text)
+    return PUBLISHED.get(expressions[0]) if len(expressions) == 1 else SEQUENCES.get(expressions)
+
+
+def splitting(text: str | Sequence[str], where: str, *, general: bool = False) -> Splitting:
+    """How a published expression, a sequence of them, or a name splits text.
+
+    general  by programs though there is a machine (to compare the two)
+
+    Raises PatternError (a LoadError) for a construct that is not supported, LoadError for a name that is not known.
+    """
+    found = find_pattern(text)
+    if isinstance(text, str):
+        expressions = next((key for key, each in SEQUENCES.items() if found is each), None) or (
+            next((key for key, each in PUBLISHED.items() if found is each and text not in PUBLISHED), text),
+        )
+    else:
+        expressions = tuple(text)
+    if found is not None and not general:
+        return Splitting(found.name, found, expressions, None)
+    if isinstance(text, str) and found is None and text.replace("_", "").replace("-", "").replace(".", "").isalnum():
+        raise LoadError(
+            f"no pattern has the name {text!r}", where=where,
+            remedy=f"use one of {', '.join(NAMES)}, or give an expression; one that is but a word, as [{text!r}]",
+        )
+    compiled = [compile_expression(expression, where) for expression in expressions]
+    programs = tuple((program.words, program.alternatives) for program in compiled)
+    return Splitting("general", None, expressions, programs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import os
 import random
 import shlex
@@ -21,7 +22,13 @@ FAMILIES = {
     "gpt2": ((0, 1, 0), "r50k_base.tiktoken"),
     "cl100k": ((1, 2, 3), "cl100k_base.tiktoken"),
     "o200k": ((2, 2, 3), "o200k_base.tiktoken"),
+    "deepseek": ((3, 0, 3), "r50k_base.tiktoken"),
+    "deepseek, interpreted": ((0, 1, 0), "r50k_base.tiktoken"),
+    "look-around": ((0, 1, 0), "r50k_base.tiktoken"),
 }
+# Families that programs split, in place of a machine: programs.json holds their words, and a test of the general path
+# compiles them again.
+PROGRAMS: dict[str, dict[str, list[list[int]]]] = json.loads(Path(__file__).with_name("programs.json").read_text())
 SPECIALS = {b"<|endoftext|>": 300_000, b"<|end": 300_001, b"|><|": 300_002}
 PARTS = [
     *(part.encode() for part in (
@@ -74,8 +81,14 @@ def write_case(
     for text in texts:
         offsets.append(offsets[-1] + len(text))
     parameters, _ = FAMILIES[family]
+    programs = PROGRAMS.get(family, {"words": []})["words"]
+    starts = [0]
+    for words in programs:
+        starts.append(starts[-1] + len(words))
+    flat = struct.pack(f"={starts[-1]}I", *(word for words in programs for word in words))
     path.write_bytes(
-        struct.pack("=5Q", *parameters, 2, int(ignore_merges)) + _tokens(tokens) + _tokens(SPECIALS)
+        struct.pack("=5Q", *parameters, 2, int(ignore_merges))
+        + struct.pack(f"={len(starts) + 1}Q", len(programs), *starts) + flat + _tokens(tokens) + _tokens(SPECIALS)
         + struct.pack("=Q", len(texts)) + struct.pack(f"={len(offsets)}Q", *offsets) + b"".join(texts)
     )
     return path

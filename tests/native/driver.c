@@ -2,6 +2,7 @@
  *
  *     driver encode CASE [THREADS]   one line: an order-sensitive digest of all ids, spans and decoded bytes
  *     driver faults CASE             refuses the first, second, third … request for memory (build with DAT_FAULTS)
+ *     driver damage CASE            every word of the case's programs replaced in turn: refused, or without harm
  *     driver races CASE              several threads, each encoding batches over several threads, on one vocabulary
  *
  * A CASE is written by cases.py. The exit status is 0 only if everything agreed with itself.
@@ -15,9 +16,12 @@ typedef struct {
     dat_token_list tokens, specials;
     dat_pattern pattern;
     uint32_t unicode, ignore_merges;
+    const uint32_t *words; /* of programs, in place of the pattern */
+    const uint64_t *starts;
+    size_t programs;
     dat_document *documents;
     size_t count;
-    uint64_t *memory[8];
+    uint64_t *memory[10];
     size_t used;
 } test_case;
 
@@ -69,6 +73,9 @@ static test_case read_case(const char *path)
     test.pattern.digits = (unsigned)read_u64(file);
     test.unicode = (uint32_t)read_u64(file);
     test.ignore_merges = (uint32_t)read_u64(file);
+    test.programs = (size_t)read_u64(file);
+    test.starts = read_block(file, (test.programs + 1) * sizeof *test.starts, &test);
+    test.words = read_block(file, (size_t)test.starts[test.programs] * sizeof *test.words, &test);
     test.tokens = read_tokens(file, &test);
     test.specials = read_tokens(file, &test);
     test.count = (size_t)read_u64(file);
@@ -110,11 +117,20 @@ static uint64_t mix(uint64_t digest, uint64_t word)
     return digest;
 }
 
-static dat_status build(dat_vocab *vocab, const test_case *test)
+static dat_status build(dat_vocab *vocab, dat_splitter *splitter, const test_case *test)
 {
     size_t culprit;
-    return dat_vocab_build(vocab, test->tokens, test->specials, &dat_unicode_versions[test->unicode], test->pattern,
-                           (int)test->ignore_merges, &culprit);
+    memset(splitter, 0, sizeof *splitter);
+    dat_status status = dat_vocab_build(vocab, test->tokens, test->specials, &dat_unicode_versions[test->unicode],
+                                        test->pattern, (int)test->ignore_merges, &culprit);
+    if (status == DAT_OK && test->programs > 0) {
+        status = dat_splitter_build(splitter, test->words, test->starts, test->programs, &vocab->classes, &culprit);
+        if (status != DAT_OK) {
+            dat_vocab_clear(vocab);
+        }
+        vocab->splitter = splitter;
+    }
+    return status;
 }
 
 /* All documents as a batch: ids and offsets into the caller's hands. */
@@ -187,8 +203,9 @@ static dat_status singles(const dat_vocab *vocab, const test_case *test, dat_tra
 static dat_status everything(const test_case *test, size_t threads, uint64_t *digest)
 {
     dat_vocab vocab;
+    dat_splitter splitter;
     dat_ids values = {NULL, 0, 0};
-    dat_status status = build(&vocab, test);
+    dat_status status = build(&vocab, &splitter, test);
     if (status != DAT_OK) {
         return status;
     }
@@ -222,6 +239,7 @@ static dat_status everything(const test_case *test, size_t threads, uint64_t *di
     }
     dat_ids_clear(&values);
     dat_free(offsets);
+    dat_splitter_clear(&splitter);
     dat_vocab_clear(&vocab);
     return status;
 }
@@ -243,6 +261,59 @@ static int faults(const test_case *test)
     }
 }
 #endif
+
+/* Programs may come from a file: none may read or write where it should not, or go on for ever. */
+static int damage(const test_case *test)
+{
+    size_t words = (size_t)test->starts[test->programs], refused = 0, run = 0;
+    uint32_t *copy = malloc((words + 1) * sizeof *copy);
+    dat_classes classes;
+    dat_split_room room;
+    memset(&room, 0, sizeof room);
+    dat_classes_init(&classes, &dat_unicode_versions[test->unicode]);
+    for (size_t at = 0; copy != NULL && at < words; at++) {
+        const uint32_t values[] = {0, 1, 2, 3, 7, 13, 20, 0x7FFF, DAT_MEMO_VALUE, DAT_MEMO_VALUE + 1, UINT32_MAX,
+                                   test->words[at] ^ 1u, test->words[at] + 4};
+        for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+            dat_splitter splitter;
+            size_t culprit;
+            memcpy(copy, test->words, words * sizeof *copy);
+            copy[at] = values[i];
+            if (dat_splitter_build(&splitter, copy, test->starts, test->programs, &classes, &culprit) != DAT_OK) {
+                refused++;
+                continue;
+            }
+            run++;
+            for (size_t j = 0; j < test->count; j++) {
+                const dat_document *document = &test->documents[j];
+                uint64_t ends[64], last = 0;
+                size_t count = 64;
+                if (dat_split_start(&splitter, &room, document->data, document->data + document->size) != DAT_OK) {
+                    fail("no memory");
+                }
+                while (count == 64) {
+                    if (dat_split(&splitter, &room, ends, 64, &count) != DAT_OK) {
+                        fail("no memory");
+                    }
+                    for (size_t k = 0; k < count; k++) {
+                        if (ends[k] <= last || ends[k] > document->size) {
+                            fail("a piece is empty or ends past the text");
+                        }
+                        last = ends[k];
+                    }
+                }
+                if (last != document->size) {
+                    fail("the pieces do not cover the text");
+                }
+            }
+            dat_splitter_clear(&splitter);
+        }
+    }
+    free(copy);
+    dat_split_room_clear(&room);
+    printf("%zu damaged programs refused, %zu run\n", refused, run);
+    return 0;
+}
 
 typedef struct {
     const dat_vocab *vocab;
@@ -270,9 +341,10 @@ static int races(const test_case *test)
 {
     enum { RACERS = 4 };
     dat_vocab vocab;
+    dat_splitter splitter;
     dat_ids expected = {NULL, 0, 0};
     uint64_t *offsets = malloc((test->count + 1) * sizeof *offsets);
-    if (build(&vocab, test) != DAT_OK || batch(&vocab, test, 1, 0, &expected, offsets) != DAT_OK) {
+    if (build(&vocab, &splitter, test) != DAT_OK || batch(&vocab, test, 1, 0, &expected, offsets) != DAT_OK) {
         fail("the case cannot be encoded");
     }
     racer racers[RACERS];
@@ -290,6 +362,7 @@ static int races(const test_case *test)
     }
     printf("%d threads of 1 to 4 threads: %zu ids, %s\n", RACERS, expected.count, wrong ? "WRONG" : "equal");
     dat_ids_clear(&expected);
+    dat_splitter_clear(&splitter);
     dat_vocab_clear(&vocab);
     free(offsets);
     return wrong;
@@ -304,6 +377,8 @@ int main(int count, char **words)
     int result = 0;
     if (strcmp(words[1], "races") == 0) {
         result = races(&test);
+    } else if (strcmp(words[1], "damage") == 0) {
+        result = damage(&test);
 #ifdef DAT_FAULTS
     } else if (strcmp(words[1], "faults") == 0) {
         result = faults(&test);

@@ -14,6 +14,21 @@ static uint8_t class_of_category(unsigned category)
     }
 }
 
+static uint8_t kind_of_category(unsigned category)
+{
+    switch (class_of_category(category)) {
+    case DAT_UPPER: case DAT_LOWER: case DAT_CASELESS: return DAT_KIND_LETTER;
+    case DAT_MARK: return DAT_KIND_MARK;
+    case DAT_NUMBER: return DAT_KIND_NUMBER;
+    default: break;
+    }
+    switch (category) {
+    case GC_PC: case GC_PD: case GC_PE: case GC_PF: case GC_PI: case GC_PO: case GC_PS:
+    case GC_SC: case GC_SK: case GC_SM: case GC_SO: return DAT_KIND_SYMBOL;
+    default: return DAT_KIND_OTHER;
+    }
+}
+
 /* Bytes that print as Latin-1 stand for themselves; the others take U+0100, U+0101 … in their order. */
 static int prints(unsigned byte)
 {
@@ -39,10 +54,15 @@ void dat_classes_init(dat_classes *classes, const dat_unicode *unicode)
     for (unsigned category = 0; category < DAT_CATEGORIES; category++) {
         classes->of_category[category] = class_of_category(category);
         classes->of_category[category | DAT_WHITE_SPACE] = DAT_SPACE;
+        classes->kind_of_category[category] = kind_of_category(category);
+        classes->kind_of_category[category | DAT_WHITE_SPACE] = DAT_KIND_SPACE;
     }
     for (unsigned byte = 0; byte < 256; byte++) {
         uint32_t point = byte < 0x80 ? byte : dat_byte_character((uint8_t)byte);
-        classes->of_byte[byte] = classes->of_category[dat_category_of(unicode, point)];
+        uint8_t category = dat_category_of(unicode, point);
+        classes->of_byte[byte] = classes->of_category[category];
+        classes->kind_of_byte[byte] = classes->kind_of_category[category];
     }
     classes->of_byte['\n'] = classes->of_byte['\r'] = DAT_NEWLINE;
+    classes->kind_of_byte['\n'] = classes->kind_of_byte['\r'] = DAT_KIND_NEWLINE;
 }

@@ -13,7 +13,11 @@ typedef enum {
     DAT_MISSING_BYTE,   /* load: a byte without a token */
     DAT_DUPLICATE_TEXT, /* load: one text with two ids */
     DAT_DUPLICATE_ID,   /* load: one id with two texts */
-    DAT_EMPTY_TOKEN     /* load: a token of no bytes */
+    DAT_EMPTY_TOKEN,    /* load: a token of no bytes */
+    DAT_BAD_MERGE,      /* load: a merge whose parts do not join to its token */
+    DAT_TOO_MANY,       /* load: more tokens than a slot has bits for, or 4 GiB of text */
+    DAT_BAD_PROGRAM,    /* load: words that are no program of split.h */
+    DAT_DAMAGED         /* a profile's contents contradict each other */
 } dat_status;
 
 /* No id: the greatest that a vocabulary may use is one less. */
@@ -24,6 +28,8 @@ void *dat_alloc(size_t count, size_t size);  /* NULL also where count * size ove
 void *dat_zeroed(size_t count, size_t size);
 void *dat_grow(void *old, size_t count, size_t size);
 void dat_free(void *block);
+void *dat_large(size_t size); /* zeros, at a multiple of 64, in huge pages where the system has them */
+void dat_large_free(void *block, size_t size);
 
 #ifdef DAT_FAULTS
 void dat_refuse_after(long requests); /* the request after so many fails, and all later ones; negative: never */

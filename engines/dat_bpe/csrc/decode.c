@@ -16,10 +16,27 @@ static size_t search(const uint32_t *ids, size_t count, uint32_t id)
     return low < count && ids[low] == id ? low : count;
 }
 
+static size_t find_index(const dat_vocab *vocab, uint32_t id)
+{
+    if (vocab->by_id == NULL) {
+        return search(vocab->ids, vocab->count, id);
+    }
+    size_t low = 0, high = vocab->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (dat_id(vocab, vocab->by_id[middle]) < id) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < vocab->count && dat_id(vocab, vocab->by_id[low]) == id ? vocab->by_id[low] : vocab->count;
+}
+
 const uint8_t *dat_id_bytes(const dat_vocab *vocab, uint32_t id, size_t *size)
 {
     /* Ids without a gap before them are their own index. */
-    size_t index = id < vocab->count && vocab->ids[id] == id ? id : search(vocab->ids, vocab->count, id);
+    size_t index = id < vocab->count && vocab->ids[id] == id ? id : find_index(vocab, id);
     if (index < vocab->count) {
         return dat_token(vocab, (uint32_t)index, size);
     }

@@ -124,7 +124,7 @@ static dat_status encode_changed(encoding *self, const uint8_t *p, const uint8_t
     }
 #endif
     size_t first = self->out->count, at = 0;
-    dat_status status = encode_segment(self->vocab, self->scratch, p, end, end, self->out, self->trace);
+    dat_status status = dat_segment(self->vocab, self->scratch, p, end, end, self->out, self->trace);
     for (size_t i = first; i < self->out->count && status == DAT_OK && self->marks != NULL; i++) {
         size_t size = 0, from, to;
         (void)dat_id_bytes(self->vocab, self->out->items[i], &size);
@@ -171,7 +171,7 @@ static dat_status encode_stretch(encoding *self, const uint8_t *document, const 
         if (at < match.start) {
             self->at = (size_t)(at - text);
             status = changed ? encode_changed(self, at, match.start)
-                             : encode_segment(vocab, self->scratch, at, match.start, limit, self->out, self->trace);
+                             : dat_segment(vocab, self->scratch, at, match.start, limit, self->out, self->trace);
         }
         if (!found || status != DAT_OK) {
             break;
@@ -188,9 +188,10 @@ static dat_status encode_stretch(encoding *self, const uint8_t *document, const 
 
 static void shrink(dat_scratch *scratch)
 {
-    if (scratch->room.room > ROOM_KEPT || scratch->room.heap_room > ROOM_KEPT) {
+    if (scratch->room.room > ROOM_KEPT || scratch->room.heap_room > ROOM_KEPT || scratch->room.dead_room > ROOM_KEPT) {
         dat_merge_room_clear(&scratch->room);
     }
+    dat_split_room_trim(&scratch->split);
     if (scratch->normal.text.room > ROOM_KEPT || scratch->normal.symbol_room > ROOM_KEPT ||
         scratch->normal.edit_room > ROOM_KEPT) {
         dat_normal_clear(&scratch->normal);
@@ -218,7 +219,7 @@ dat_status dat_encode(const dat_vocab *vocab, dat_scratch *scratch, const uint8_
         dat_match match = {end, end, 0};
         int found = matching && dat_next_special(&vocab->specials, &vocab->specials.raw, vocab->classes.unicode,
                                                  document, p, end, &match);
-        status = plain ? encode_segment(vocab, scratch, p, match.start, end, out, trace)
+        status = plain ? dat_segment(vocab, scratch, p, match.start, end, out, trace)
                        : encode_stretch(&self, document, p, match.start, end, specials);
         if (!found || status != DAT_OK) {
             break;

@@ -2,21 +2,11 @@
 #ifndef DAT_ENCODE_H
 #define DAT_ENCODE_H
 
-#include "cache.h"
-#include "vocab.h"
-
-/* What one thread writes to. Kept between calls by whoever owns it: then the cache is warm. */
-typedef struct {
-    dat_cache cache;
-    dat_merge_room room;
-    dat_normal normal;   /* of the stretch at hand */
-    dat_bytes prefixed;  /* a stretch with a space before it */
-} dat_scratch;
+#include "segment.h"
 
 enum { DAT_CACHE_BITS_MOST = 24 };
 
-/* cache_bits 0: no cache. */
-dat_status dat_scratch_init(dat_scratch *scratch, unsigned cache_bits);
+dat_status dat_scratch_init(dat_scratch *scratch, dat_settings settings);
 void dat_scratch_clear(dat_scratch *scratch);
 
 /* An id whose bytes in the document are not its token's own after the id before: a special token (two may share an id,
@@ -37,8 +27,8 @@ void dat_marks_clear(dat_marks *marks);
 void dat_spans(const dat_vocab *vocab, const uint32_t *ids, size_t count, const dat_marks *marks, uint64_t *spans);
 
 /* Appends the ids of a document, and to marks (or NULL) what dat_spans needs. specials: whether added tokens are
- * matched. trace: NULL, or (trace build) where
- * decisions go; then no cache and no proved short cut is used, so that every merge is seen. */
+ * matched. trace: NULL, or (trace build) where decisions go; then no cache and no proved short cut is used, so that
+ * every merge is seen. */
 dat_status dat_encode(const dat_vocab *vocab, dat_scratch *scratch, const uint8_t *document, size_t size,
                       int specials, dat_ids *out, dat_marks *marks, dat_trace *trace);
 

@@ -15,12 +15,21 @@ static void record_scan(const dat_text *text, const uint8_t *p, uint32_t value, 
         .accepted = (uint8_t)width, .category = dat_category_of(text->classes->unicode, point),
         .value = value & ~DAT_ILL_FORMED, .offset = DAT_AT(trace, p), .next = DAT_AT(trace, p + width)});
 }
-#define RECORD_PIECE(p, stop, which)                                                                  \
-    DAT_RECORD(text->trace, .stage = DAT_STAGE_PRETOKENIZE, .rule = (which), .offset = DAT_AT(text->trace, p), \
-               .next = DAT_AT(text->trace, stop))
+
+void dat_record_piece(const dat_text *text, const uint8_t *p, const uint8_t *stop, enum dat_rule rule,
+                      uint32_t alternative)
+{
+    uint32_t value;
+    for (const uint8_t *q = p; q < stop;) {
+        unsigned width = dat_scan(q, text->end, &value);
+        record_scan(text, q, value, width);
+        q += width;
+    }
+    DAT_RECORD(text->trace, .stage = DAT_STAGE_PRETOKENIZE, .rule = (uint8_t)rule, .value = alternative,
+               .offset = DAT_AT(text->trace, p), .next = DAT_AT(text->trace, stop));
+}
 #else
 #define record_scan(text, p, value, width) ((void)0)
-#define RECORD_PIECE(p, stop, which) ((void)0)
 #endif
 
 /* Class and width of what stands at p; class 0 and width 0 at the end. */
@@ -248,18 +257,14 @@ const uint8_t *dat_next_piece(const dat_text *text, const uint8_t *p)
     switch (text->pattern->family) {
     case DAT_GPT2: stop = gpt2(text, p, &rule); break;
     case DAT_CL100K: stop = cl100k(text, p, &rule); break;
+    case DAT_DEEPSEEK: stop = dat_deepseek_piece(text, p, &rule); break;
     default: stop = o200k(text, p, &rule); break;
     }
-#ifdef DAT_TRACE
-    /* Contractions are read as bytes: their characters get their scan decisions here. */
-    for (const uint8_t *q = p; q < stop;) {
-        unsigned width;
-        (void)peek(text, q, &width);
-        q += width;
-    }
-#endif
     /* Never empty, even if another thread changes the text under us: a caller's loop must end. */
     stop += stop == p;
-    RECORD_PIECE(p, stop, (uint8_t)rule);
+#ifdef DAT_TRACE
+    /* What was read as bytes, without a decision, is recorded here: contractions, and all of DeepSeek's. */
+    dat_record_piece(text, p, stop, rule, 0);
+#endif
     return stop;
 }

@@ -5,7 +5,7 @@
 #include "classify.h"
 #include "trace.h"
 
-typedef enum { DAT_GPT2, DAT_CL100K, DAT_O200K } dat_family;
+typedef enum { DAT_GPT2, DAT_CL100K, DAT_O200K, DAT_DEEPSEEK } dat_family;
 
 typedef enum { DAT_NO_CONTRACTIONS, DAT_EXACT_CONTRACTIONS, DAT_FOLDED_CONTRACTIONS } dat_contractions;
 
@@ -20,7 +20,9 @@ typedef struct {
 /* The alternative that made a piece. */
 enum dat_rule {
     DAT_RULE_CONTRACTION, DAT_RULE_LETTERS, DAT_RULE_NUMBERS, DAT_RULE_SYMBOLS,
-    DAT_RULE_NEWLINES, DAT_RULE_BLANKS_BEFORE, DAT_RULE_BLANKS
+    DAT_RULE_NEWLINES, DAT_RULE_BLANKS_BEFORE, DAT_RULE_BLANKS,
+    DAT_RULE_GAP,        /* what no alternative takes */
+    DAT_RULE_EXPRESSION  /* the general path: the event's value is the alternative, DAT_NONE for a gap */
 };
 
 typedef struct {
@@ -33,5 +35,14 @@ typedef struct {
 /* The end of the piece that starts at p (p < text->end). Linear: over a whole text no character is looked at more
  * than a fixed number of times. */
 const uint8_t *dat_next_piece(const dat_text *text, const uint8_t *p);
+
+/* DeepSeek V3's three splits in one (pretokenize_deepseek.c); *rule is set. */
+const uint8_t *dat_deepseek_piece(const dat_text *text, const uint8_t *p, enum dat_rule *rule);
+
+#ifdef DAT_TRACE
+/* Records the piece p..stop and the scan decisions in it that are not recorded yet. */
+void dat_record_piece(const dat_text *text, const uint8_t *p, const uint8_t *stop, enum dat_rule rule,
+                      uint32_t alternative);
+#endif
 
 #endif

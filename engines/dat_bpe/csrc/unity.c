@@ -1,4 +1,6 @@
 /* All stages as one translation unit: what is called once a character is inlined without link-time optimization. */
+/* madvise and MAP_ANONYMOUS are no part of ISO C. */
+#define _DEFAULT_SOURCE 1
 #include "common.c"
 #include "scan.c"
 #include "unicode_tables.c"
@@ -6,12 +8,19 @@
 #include "classify.c"
 #include "trace.c"
 #include "pretokenize.c"
+#include "pretokenize_deepseek.c"
+#include "split_program.c"
+#include "split.c"
 #include "dat.c"
 #include "pairs.c"
 #include "merge.c"
 #include "normalize.c"
 #include "special.c"
+#include "linear.c"
+#include "profile.c"
 #include "vocab.c"
+#include "piece.c"
+#include "segment.c"
 #include "encode.c"
 #include "document.c"
 #include "batch.c"

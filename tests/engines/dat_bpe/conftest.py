@@ -81,3 +81,11 @@ def reference(vocabulary: str) -> tiktoken.Encoding:
 @pytest.fixture(scope="session")
 def pattern(vocabulary: str) -> str:
     return PATTERNS[vocabulary]
+
+
+@pytest.fixture(scope="session")
+def byte_character() -> Callable[[int], str]:
+    """GPT-2's bytes_to_unicode: printing Latin-1 for itself, the rest from U+0100 on."""
+    keep = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    rest = [byte for byte in range(256) if byte not in keep]
+    return lambda byte: chr(byte if byte in keep else 0x100 + rest.index(byte))

@@ -74,13 +74,28 @@ def test_stages_before_the_pretokenizer(load: Callable[..., module.Adapter]) -> 
     "changes",
     [
         {"algorithm": "bpe-pairs"}, {"normalizer": "nfkc"}, {"byte_policy": "replace"}, {"byte_fallback": True},
-        {"added_tokens": [["<M>", 50257, ["rstrip"]], [" x", 50258, []]]}, {"pretokenizer": []},
-        {"pretokenizer": [PATTERN, PATTERN]}, {"pretokenizer": [r"\w+"]}, {"unicode": "9.0"},
+        {"added_tokens": [["<M>", 50257, ["rstrip"]], [" x", 50258, []]]},
+        {"pretokenizer": [r"\w+"]}, {"pretokenizer": [PATTERN, r"\p{Han}"]}, {"unicode": "9.0"},
     ],
     ids=lambda changes: "-".join(f"{key}" for key in changes),
 )
 def test_what_it_refuses_by_name(load: Callable[..., module.Adapter], changes: dict[str, Any]) -> None:
-    words = {"pretokenizer": "patt", "unicode": "Unicode", "added_tokens": "begins with one"}
+    words = {
+        "pretokenizer": "pretokenizer: .*pattern construct", "unicode": "Unicode", "added_tokens": "begins with one",
+    }
     key = next(iter(changes))
     with pytest.raises(Unsupported, match=words.get(key, key)):
         load(**changes)
+
+
+def test_it_says_where_the_pretokenizer_is_interpreted(load: Callable[..., module.Adapter]) -> None:
+    """What no machine is written for has a note and the same operations; the published pattern has none."""
+    assert load().notes == ()
+    two = load(pretokenizer=[r"\p{N}{1,3}", PATTERN])
+    assert "interpreted" in two.notes[0]
+    # "12345" goes by threes before GPT-2's pattern sees it; 10163 is "123", 2231 is "45" in GPT-2's vocabulary.
+    assert two.encode(b"12345").tolist() == [10163, 2231]
+    assert [each["rule"] for each in two.trace(b"a1") if each["stage"] == "pretokenize"] == [r" ?\p{L}+", r" ?\p{N}+"]
+    none = load(pretokenizer=[])
+    assert none.encode(b"hello world").tolist() == [31373, 995]
+    assert [each["rule"] for each in none.trace(b"a 1") if each["stage"] == "pretokenize"] == ["whole"]

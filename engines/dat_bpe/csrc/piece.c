@@ -1,0 +1,120 @@
+#include "piece.h"
+
+/* The index of a piece that is one token and may be taken whole, or DAT_NONE. */
+static uint32_t whole_piece(const dat_vocab *vocab, const uint8_t *piece, size_t size, int tracing)
+{
+    if (size > vocab->longest || (tracing && !vocab->ignore_merges)) {
+        return DAT_NONE;
+    }
+    uint32_t index = dat_find(&vocab->trie, piece, size);
+    /* A look-up of the whole piece is only exact for a token that its own bytes merge to. */
+    if (index < vocab->count && (vocab->ignore_merges || (vocab->merges.flags[index] & DAT_REACHABLE))) {
+        return index;
+    }
+    return DAT_NONE;
+}
+
+#ifdef DAT_TRACE
+static void record_lookups(const dat_vocab *vocab, const uint8_t *piece, const dat_ids *out, size_t first, int whole,
+                           dat_trace *trace)
+{
+    if (trace == NULL) {
+        return;
+    }
+    size_t at = DAT_AT(trace, piece);
+    for (size_t i = first; i < out->count; i++) {
+        size_t size;
+        (void)dat_token(vocab, out->items[i], &size);
+        dat_trace_add(trace, (dat_event){.stage = DAT_STAGE_LOOKUP, .path = (uint8_t)whole, .offset = at,
+                                         .next = at + size, .value = dat_id(vocab, out->items[i])});
+        at += size;
+    }
+}
+#endif
+
+static dat_status append_id(dat_ids *out, uint32_t id)
+{
+    dat_status status = dat_ids_room(out, 1);
+    if (status == DAT_OK) {
+        out->items[out->count++] = id;
+    }
+    return status;
+}
+
+void dat_rename(const dat_vocab *vocab, uint32_t *tokens, size_t count)
+{
+    if (!vocab->plain_ids) {
+        for (size_t i = 0; i < count; i++) {
+            tokens[i] = dat_id(vocab, tokens[i]);
+        }
+    }
+}
+
+dat_status dat_known(const dat_vocab *vocab, dat_scratch *scratch, const uint8_t *piece, size_t size, uint64_t low,
+                     uint64_t high, dat_ids *out)
+{
+    if (size <= DAT_CACHE_BYTES && (scratch->settings.uses & DAT_USE_WORDS)) {
+        const dat_word *word = dat_words_find(&vocab->words, low, high);
+        if (word != NULL) {
+            return append_id(out, word->id);
+        }
+    } else {
+        uint32_t index = whole_piece(vocab, piece, size, 0);
+        if (index != DAT_NONE) {
+            return append_id(out, dat_id(vocab, index));
+        }
+    }
+    if (size <= DAT_WIDE_BYTES && scratch->cache.wide != NULL) {
+        uint64_t key[4];
+        dat_wide_key(piece, size, key);
+        const dat_wide_entry *slot = dat_wide_slot(&scratch->cache, key);
+        if (memcmp(slot->key, key, sizeof key) == 0) {
+            dat_status status = dat_ids_room(out, DAT_WIDE_IDS);
+            for (size_t i = 0; i < DAT_WIDE_IDS && status == DAT_OK && slot->ids[i] != DAT_NONE; i++) {
+                out->items[out->count++] = slot->ids[i];
+            }
+            return status;
+        }
+    }
+    return DAT_OK;
+}
+
+void dat_keep(dat_scratch *scratch, const uint8_t *piece, size_t size, uint64_t low, uint64_t high, const uint32_t *ids,
+              size_t count)
+{
+    if (size <= DAT_CACHE_BYTES && count <= DAT_CACHE_IDS && scratch->cache.pairs != NULL) {
+        dat_cache_entry *pair = dat_cache_pair(&scratch->cache, low, high);
+        pair[1] = pair[0];
+        pair->low = low;
+        pair->high = high | (uint64_t)(count - 1) << 60;
+        for (size_t i = 0; i < DAT_CACHE_IDS; i++) {
+            pair->ids[i] = i < count ? ids[i] : DAT_NONE;
+        }
+    } else if (size <= DAT_WIDE_BYTES && count <= DAT_WIDE_IDS && scratch->cache.wide != NULL) {
+        uint64_t key[4];
+        dat_wide_key(piece, size, key);
+        dat_wide_entry *slot = dat_wide_slot(&scratch->cache, key);
+        memcpy(slot->key, key, sizeof slot->key);
+        for (size_t i = 0; i < DAT_WIDE_IDS; i++) {
+            slot->ids[i] = i < count ? ids[i] : DAT_NONE;
+        }
+    }
+}
+
+dat_status dat_piece(const dat_vocab *vocab, dat_scratch *scratch, const uint8_t *piece, size_t size, dat_ids *out,
+                     dat_trace *trace)
+{
+    size_t first = out->count;
+    uint32_t index = whole_piece(vocab, piece, size, trace != NULL);
+    dat_status status = index != DAT_NONE
+                            ? append_id(out, index)
+                            : dat_merge(&vocab->merges, &scratch->room, piece, size,
+                                        !(scratch->settings.uses & DAT_USE_LINEAR), out, trace);
+    if (status == DAT_OK) {
+#ifdef DAT_TRACE
+        record_lookups(vocab, piece, out, first, index != DAT_NONE, trace);
+#endif
+        dat_rename(vocab, out->items + first, out->count - first);
+    }
+    return status;
+}

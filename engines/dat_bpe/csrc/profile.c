@@ -1,0 +1,39 @@
+#include "profile.h"
+
+#include <string.h>
+
+const char dat_profile_magic[8] = {'T', 'K', 'A', 'P', 'R', 'O', 'F', '\n'};
+
+uint64_t dat_digest(const void *bytes, size_t size)
+{
+    const uint8_t *p = bytes;
+    uint64_t digest = UINT64_C(0xCBF29CE484222325);
+    for (size_t i = 0; i < size; i++) {
+        digest = (digest ^ p[i]) * UINT64_C(0x100000001B3);
+    }
+    return digest;
+}
+
+dat_status dat_profile_check(const void *block, size_t size)
+{
+    const dat_profile *profile = block;
+    if (size < sizeof *profile || memcmp(profile->magic, dat_profile_magic, sizeof dat_profile_magic) != 0 ||
+        profile->version != DAT_PROFILE_VERSION || profile->byte_order != 0x01020304 || profile->size != size ||
+        profile->head != dat_digest(profile, offsetof(dat_profile, head))) {
+        return DAT_DAMAGED;
+    }
+    for (int i = 0; i < DAT_SECTIONS; i++) {
+        dat_place place = profile->sections[i];
+        if (place.at % DAT_PROFILE_ALIGN != 0 || place.at < sizeof *profile || place.at > size ||
+            place.size > size - place.at) {
+            return DAT_DAMAGED;
+        }
+    }
+    return DAT_OK;
+}
+
+const void *dat_profile_section(const dat_profile *profile, enum dat_section which, size_t size)
+{
+    dat_place place = profile->sections[which];
+    return place.size == size ? (const uint8_t *)profile + place.at : NULL;
+}

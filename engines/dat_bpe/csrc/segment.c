@@ -1,0 +1,463 @@
+#include "segment.h"
+
+#include "starts.h"
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define DAT_X86 1
+#include <immintrin.h>
+#endif
+
+/* Pieces are found so many at a time, then looked up: their ends stay in the first-level cache. A block adds up to 64. */
+enum { PIECES = 512, ENDS = PIECES + 64 + 16, LONG_PIECE = 1 << 16 };
+
+/* Keeps the compiler from making a branch of what depends on this value. */
+#if defined(__GNUC__)
+#define DAT_OPAQUE(value) __asm__("" : "+r"(value))
+#define DAT_FETCH(place) __builtin_prefetch(place)
+#else
+#define DAT_OPAQUE(value) ((void)0)
+#define DAT_FETCH(place) ((void)0)
+#endif
+
+typedef struct {
+    const dat_vocab *vocab;
+    const dat_cuts *cuts;     /* NULL: pieces are not cut */
+    dat_text text;
+    dat_split_room *split;    /* of the general path */
+    dat_status status;        /* of the general path: the others do not fail */
+    const uint8_t *base;      /* ends count from here */
+    uint32_t ends[ENDS];
+    size_t count;
+    const uint8_t *rest_stop; /* where the piece ends that is being cut; NULL: none is */
+    const uint8_t *long_stop; /* the end of a long piece, which comes after all ends; NULL: there is none */
+} finder;
+
+/* Goes on with the piece that ends at rest_stop: appends ends up to PIECES, and leaves the rest for the next time. */
+static const uint8_t *cut_rest(finder *found, const uint8_t *p)
+{
+    const uint8_t *stop = found->rest_stop, *q = p;
+    uint32_t left = DAT_ILL_FORMED, right = 0;
+    while (p < stop && found->count < PIECES) {
+        while (q < stop) {
+            if (found->cuts == NULL) {
+                q = stop;
+                break;
+            }
+            unsigned width = dat_scan(q, stop, &right);
+            int cut = q > p && (left | right) >= 0x80 && !((left | right) & DAT_ILL_FORMED) &&
+                      dat_cut(found->cuts, left, right, q[-1], q[0]);
+            left = right;
+            q += width;
+            if (cut) {
+                q -= width;
+                left = DAT_ILL_FORMED; /* looked at again, as the first of the next piece */
+                break;
+            }
+        }
+        if (q - p > LONG_PIECE) {
+            found->long_stop = q;
+            return p;
+        }
+        found->ends[found->count++] = (uint32_t)(q - found->base);
+        p = q;
+    }
+    if (p >= stop) {
+        found->rest_stop = NULL;
+    }
+    return p;
+}
+
+/* One piece by the scalar machine. */
+static const uint8_t *find_one(finder *found, const uint8_t *p)
+{
+    found->rest_stop = dat_next_piece(&found->text, p);
+    return cut_rest(found, p);
+}
+
+typedef const uint8_t *(*block_finder)(finder *found, const uint8_t *p);
+
+/* A piece that the cache did not have. */
+typedef struct {
+    uint32_t piece, start, size;
+    size_t first, count;    /* of its ids among those of all misses */
+} miss;
+
+/* A piece that is being merged: symbols stay at the place of their first byte. */
+enum { LANES = 12, BEFORE = 16 };
+
+typedef struct {
+    _Alignas(64) uint32_t rank[BEFORE + 80]; /* of the pair that begins here; DAT_NONE: it does not merge */
+    uint32_t token[BEFORE + 80];
+    uint64_t alive;                          /* places where a symbol begins */
+    const uint64_t *left_line, *right_line;  /* where the rank stands that was asked for: of the last merge's symbol */
+    uint64_t left_key, right_key;            /* with the one before, and with the one behind */
+    size_t size;
+    int left, at, finished;
+    uint32_t first;                          /* rank[0] as it begins; then DAT_NONE */
+} lane;
+
+/* A line without pairs. */
+_Alignas(64) static const uint64_t no_pairs[DAT_LINE] = {DAT_NO_PAIR, DAT_NO_PAIR, DAT_NO_PAIR, DAT_NO_PAIR,
+                                                         DAT_NO_PAIR, DAT_NO_PAIR, DAT_NO_PAIR, DAT_NO_PAIR};
+
+/* `line` if `maybe` is 1, no_pairs if it is 0: by arithmetic, for compilers make a branch of a choice. */
+static inline const uint64_t *either(const uint64_t *line, uint64_t maybe)
+{
+    uintptr_t none = (uintptr_t)no_pairs, mask = 0 - (uintptr_t)maybe;
+    DAT_OPAQUE(mask);
+    return (const uint64_t *)(none ^ ((none ^ (uintptr_t)line) & mask));
+}
+
+typedef dat_status (*merger)(const dat_merges *merges, const uint8_t *base, miss *misses, const uint16_t *which,
+                             size_t count, dat_ids *out);
+
+#ifdef DAT_X86
+/* Of 0 too: 64. */
+#define DAT_LEADING(mask) _lzcnt_u64(mask)
+#define DAT_TRAILING(mask) _tzcnt_u64(mask)
+#define DAT_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,avx512dq,bmi,bmi2,lzcnt,popcnt")))
+#define DAT_NAME(name) name##_avx512
+#define DAT_IS_AVX512 1
+#include "blocks.h"
+#include "lockstep.h"
+#undef DAT_TARGET
+#undef DAT_NAME
+#undef DAT_IS_AVX512
+#define DAT_TARGET __attribute__((target("avx2,bmi,bmi2,lzcnt,popcnt")))
+#define DAT_NAME(name) name##_avx2
+#define DAT_IS_AVX512 0
+#include "blocks.h"
+#include "lockstep.h"
+#undef DAT_TARGET
+#undef DAT_NAME
+#undef DAT_IS_AVX512
+#undef DAT_LEADING
+#undef DAT_TRAILING
+#endif
+
+#define DAT_LEADING(mask) ((mask) ? __builtin_clzll(mask) : 64)
+#define DAT_TRAILING(mask) ((mask) ? __builtin_ctzll(mask) : 64)
+#define DAT_TARGET
+#define DAT_NAME(name) name##_scalar
+#define DAT_IS_AVX512 0
+#include "lockstep.h"
+#undef DAT_TARGET
+#undef DAT_NAME
+#undef DAT_IS_AVX512
+
+static merger merger_of(dat_level level)
+{
+#ifdef DAT_X86
+    if (level == DAT_AVX512) {
+        return merge_many_avx512;
+    }
+    if (level == DAT_AVX2) {
+        return merge_many_avx2;
+    }
+#endif
+    (void)level;
+    return merge_many_scalar;
+}
+
+dat_level dat_best_level(void)
+{
+#ifdef DAT_X86
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("bmi2")) {
+        return DAT_AVX512;
+    }
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt")) {
+        return DAT_AVX2;
+    }
+#endif
+    return DAT_SCALAR;
+}
+
+static const uint8_t *find_scalar(finder *found, const uint8_t *p)
+{
+    return find_one(found, p);
+}
+
+/* One piece by the general path. */
+static const uint8_t *find_general(finder *found, const uint8_t *p)
+{
+    const uint8_t *stop = p;
+    found->status = dat_split_next(found->vocab->splitter, found->split, &stop, NULL);
+    if (found->status != DAT_OK) {
+        return found->text.end;
+    }
+    found->rest_stop = stop;
+    return cut_rest(found, p);
+}
+
+static block_finder finder_of(const dat_vocab *vocab, dat_level level)
+{
+    if (vocab->splitter != NULL) {
+        return find_general;
+    }
+    if (vocab->pattern.family == DAT_DEEPSEEK) {
+        return find_scalar;
+    }
+#ifdef DAT_X86
+    if (level == DAT_AVX512) {
+        return find_block_avx512;
+    }
+    if (level == DAT_AVX2) {
+        return find_block_avx2;
+    }
+#endif
+    (void)level;
+    return find_scalar;
+}
+
+static void start_finder(finder *found, const dat_vocab *vocab, dat_split_room *split, const uint8_t *p,
+                         const uint8_t *end, int cuts)
+{
+    found->vocab = vocab;
+    found->cuts = cuts ? &vocab->cuts : NULL;
+    found->text = (dat_text){end, &vocab->classes, &vocab->pattern, NULL};
+    found->split = split;
+    found->status = vocab->splitter != NULL ? dat_split_start(vocab->splitter, split, p, end) : DAT_OK;
+    found->rest_stop = found->long_stop = NULL;
+}
+
+dat_status dat_piece_ends(const dat_vocab *vocab, dat_scratch *scratch, dat_level level, const uint8_t *p,
+                          const uint8_t *end, dat_ids *ends)
+{
+    const uint8_t *first = p;
+    finder found;
+    start_finder(&found, vocab, &scratch->split, p, end, 0);
+    block_finder find = finder_of(vocab, level);
+    dat_status status = found.status;
+    while (p < end && status == DAT_OK) {
+        found.base = p;
+        found.count = 0;
+        p = found.rest_stop != NULL ? cut_rest(&found, p) : find(&found, p);
+        status = found.status != DAT_OK ? found.status : dat_ids_room(ends, found.count + 1);
+        for (size_t i = 0; i < found.count && status == DAT_OK; i++) {
+            ends->items[ends->count++] = (uint32_t)(found.base - first) + found.ends[i];
+        }
+        if (found.long_stop != NULL && status == DAT_OK) {
+            p = found.long_stop;
+            ends->items[ends->count++] = (uint32_t)(p - first);
+            found.rest_stop = found.rest_stop == p ? NULL : found.rest_stop;
+            found.long_stop = NULL;
+        }
+    }
+    return status;
+}
+
+/* What is known of the pieces that were found: memory is asked for well before it is looked at, for a piece that is not
+ * in the second-level cache costs 30 to 300 ns, and the next ones need not wait for it. */
+typedef struct {
+    uint64_t low[ENDS], high[ENDS];
+    dat_cache_entry *entry[ENDS]; /* first the pair where it may be, then the entry where it is */
+    miss misses[ENDS];
+    uint16_t unknown[ENDS], to_merge[ENDS]; /* pieces; misses */
+    size_t unknown_count, to_merge_count;
+} lookups;
+
+static inline void make_keys(const dat_cache *cache, const finder *found, const uint8_t *limit, lookups *made)
+{
+    const uint8_t *base = found->base, *p = base;
+    for (size_t i = 0; i < found->count; i++) {
+        const uint8_t *stop = base + found->ends[i];
+        size_t size = (size_t)(stop - p);
+        uint64_t low, high;
+        dat_cache_key(p, size <= DAT_CACHE_BYTES ? size : DAT_CACHE_BYTES, limit, &low, &high);
+        /* A longer piece has a key that no entry has. */
+        high = size <= DAT_CACHE_BYTES ? high : ~UINT64_C(0) >> 4;
+        made->low[i] = low;
+        made->high[i] = high;
+        if (cache->pairs != NULL) {
+            made->entry[i] = dat_cache_pair(cache, low, high);
+            DAT_FETCH(made->entry[i]);
+        }
+        p = stop;
+    }
+}
+
+static inline void probe(const dat_cache *cache, const finder *found, lookups *made)
+{
+    size_t unknown = 0;
+    if (cache->pairs == NULL) {
+        for (size_t i = 0; i < found->count; i++) {
+            made->unknown[i] = (uint16_t)i;
+        }
+        made->unknown_count = found->count;
+        return;
+    }
+    for (size_t i = 0; i < found->count; i++) {
+        uint64_t low = made->low[i], high = made->high[i];
+        /* The number of ids stands above the length: shifted out, what is left is the key. Which of the two entries it is,
+         * and whether it is one of them, cannot be foreseen, so that neither is a branch. */
+        dat_cache_entry *pair = made->entry[i];
+        uint64_t other = ((pair->low ^ low) | (pair->high ^ high) << 4) != 0;
+        DAT_OPAQUE(other);
+        dat_cache_entry *entry = pair + other;
+        made->entry[i] = entry;
+        made->unknown[unknown] = (uint16_t)i;
+        unknown += ((entry->low ^ low) | (entry->high ^ high) << 4) != 0;
+    }
+    made->unknown_count = unknown;
+}
+
+/* The ids of the pieces that the cache did not have, into scratch->found. */
+static dat_status resolve(const dat_vocab *vocab, dat_scratch *scratch, const finder *found, lookups *made)
+{
+    const unsigned uses = scratch->settings.uses;
+    dat_ids *ids = &scratch->found;
+    ids->count = 0;
+    made->to_merge_count = 0;
+    for (size_t k = 0; k < made->unknown_count; k++) {
+        uint32_t i = made->unknown[k], start = i > 0 ? found->ends[i - 1] : 0;
+        miss *m = &made->misses[k];
+        *m = (miss){.piece = i, .start = start, .size = found->ends[i] - start};
+        if (m->size <= DAT_CACHE_BYTES && (uses & DAT_USE_WORDS)) {
+            DAT_FETCH(&vocab->words.slots[dat_word_hash(made->low[i], made->high[i]) >> (64 - vocab->words.bits)]);
+        }
+        if (m->size <= DAT_WIDE_BYTES && scratch->cache.wide != NULL) {
+            uint64_t key[4];
+            dat_wide_key(found->base + start, m->size, key);
+            DAT_FETCH(dat_wide_slot(&scratch->cache, key));
+        }
+    }
+    for (size_t k = 0; k < made->unknown_count; k++) {
+        miss *m = &made->misses[k];
+        const uint8_t *piece = found->base + m->start;
+        m->first = ids->count;
+        dat_status status = dat_known(vocab, scratch, piece, m->size, made->low[m->piece], made->high[m->piece], ids);
+        if (status != DAT_OK) {
+            return status;
+        }
+        m->count = ids->count - m->first;
+        if (m->count > 0) {
+            continue;
+        }
+        if (m->size <= DAT_SMALL_PIECE) {
+            made->to_merge[made->to_merge_count++] = (uint16_t)k;
+            continue;
+        }
+        status = dat_merge(&vocab->merges, &scratch->room, piece, m->size, !(uses & DAT_USE_LINEAR), ids, NULL);
+        if (status != DAT_OK) {
+            return status;
+        }
+        m->count = ids->count - m->first;
+        dat_rename(vocab, ids->items + m->first, m->count);
+    }
+    if (made->to_merge_count > 0) {
+        size_t first = ids->count;
+        dat_status status = merger_of(scratch->settings.level)(&vocab->merges, found->base, made->misses, made->to_merge,
+                                                               made->to_merge_count, ids);
+        if (status != DAT_OK) {
+            return status;
+        }
+        dat_rename(vocab, ids->items + first, ids->count - first);
+    }
+    return DAT_OK;
+}
+
+/* The ids of the pieces that were found, all of which begin where the one before ends, the first at found->base. */
+static inline dat_status look_up(const dat_vocab *vocab, dat_scratch *scratch, const finder *found,
+                                 const uint8_t *limit, dat_ids *out)
+{
+    lookups made;
+    make_keys(&scratch->cache, found, limit, &made);
+    probe(&scratch->cache, found, &made);
+    dat_status status = DAT_OK;
+    scratch->found.count = 0;
+    if (made.unknown_count > 0) {
+        status = resolve(vocab, scratch, found, &made);
+    }
+    if (status == DAT_OK) {
+        status = dat_ids_room(out, ENDS * DAT_CACHE_IDS + scratch->found.count);
+    }
+    if (status != DAT_OK) {
+        return status;
+    }
+    uint32_t *ids = out->items + out->count;
+    size_t i = 0;
+    for (size_t k = 0; k <= made.unknown_count; k++) {
+        size_t stop = k < made.unknown_count ? made.misses[k].piece : found->count;
+        for (; i < stop; i++) {
+            /* All four are written, and as many counted as there are: no loop, no branch. */
+            const dat_cache_entry *entry = made.entry[i];
+            memcpy(ids, entry->ids, sizeof entry->ids);
+            ids += (entry->high >> 60) + 1;
+        }
+        if (k < made.unknown_count) {
+            const uint32_t *from = scratch->found.items + made.misses[k].first;
+            for (size_t j = 0; j < made.misses[k].count; j++) {
+                *ids++ = from[j];
+            }
+            i++;
+        }
+    }
+    out->count = (size_t)(ids - out->items);
+    /* Only now: what is kept may take the place of an entry that was still to be read. */
+    for (size_t k = 0; k < made.unknown_count; k++) {
+        const miss *m = &made.misses[k];
+        dat_keep(scratch, found->base + m->start, m->size, made.low[m->piece], made.high[m->piece],
+                 scratch->found.items + m->first, m->count);
+    }
+    return DAT_OK;
+}
+
+#ifdef DAT_TRACE
+static dat_status segment_traced(const dat_vocab *vocab, dat_scratch *scratch, const uint8_t *p, const uint8_t *end,
+                                 dat_ids *out, dat_trace *trace)
+{
+    const dat_text text = {end, &vocab->classes, &vocab->pattern, trace};
+    const int general = vocab->splitter != NULL;
+    dat_status status = general ? dat_split_start(vocab->splitter, &scratch->split, p, end) : DAT_OK;
+    while (p < end && status == DAT_OK) {
+        const uint8_t *stop = p;
+        if (general) {
+            uint32_t alternative;
+            status = dat_split_next(vocab->splitter, &scratch->split, &stop, &alternative);
+            if (status == DAT_OK) {
+                dat_record_piece(&text, p, stop, DAT_RULE_EXPRESSION, alternative);
+            }
+        } else {
+            stop = dat_next_piece(&text, p);
+        }
+        if (status == DAT_OK) {
+            status = dat_piece(vocab, scratch, p, (size_t)(stop - p), out, trace);
+        }
+        p = stop;
+    }
+    return status;
+}
+#endif
+
+dat_status dat_segment(const dat_vocab *vocab, dat_scratch *scratch, const uint8_t *p, const uint8_t *end,
+                       const uint8_t *limit, dat_ids *out, dat_trace *trace)
+{
+#ifdef DAT_TRACE
+    if (trace != NULL) {
+        return segment_traced(vocab, scratch, p, end, out, trace);
+    }
+#else
+    (void)trace;
+#endif
+    finder found;
+    start_finder(&found, vocab, &scratch->split, p, end, (scratch->settings.uses & DAT_USE_CUTS) != 0);
+    block_finder find = finder_of(vocab, scratch->settings.level);
+    dat_status status = found.status;
+    while (p < end && status == DAT_OK) {
+        found.base = p;
+        found.count = 0;
+        do {
+            p = found.rest_stop != NULL ? cut_rest(&found, p) : find(&found, p);
+        } while (p < end && found.count < PIECES && found.long_stop == NULL);
+        status = found.status != DAT_OK ? found.status : look_up(vocab, scratch, &found, limit, out);
+        if (found.long_stop != NULL && status == DAT_OK) {
+            status = dat_piece(vocab, scratch, p, (size_t)(found.long_stop - p), out, NULL);
+            p = found.long_stop;
+            found.rest_stop = found.rest_stop == p ? NULL : found.rest_stop;
+            found.long_stop = NULL;
+        }
+    }
+    return status;
+}

@@ -1,0 +1,15 @@
+/* A segment of text to ids: pieces are found many at once, cut, and looked up in the cache. */
+#ifndef DAT_SEGMENT_H
+#define DAT_SEGMENT_H
+
+#include "piece.h"
+
+/* Appends the ids of [p, end), which no special token stands in; `limit` (>= end) is where reading must stop. */
+dat_status dat_segment(const dat_vocab *vocab, dat_scratch *scratch, const uint8_t *p, const uint8_t *end,
+                       const uint8_t *limit, dat_ids *out, dat_trace *trace);
+
+/* The ends of the pieces of [p, end), before cuts, as offsets from p, found as a segment's are: for tests. */
+dat_status dat_piece_ends(const dat_vocab *vocab, dat_scratch *scratch, dat_level level, const uint8_t *p,
+                          const uint8_t *end, dat_ids *ends);
+
+#endif

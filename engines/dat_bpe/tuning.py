@@ -1,0 +1,40 @@
+"""What an encoder may be told about speed. Nothing here changes an id: tests hold every setting to the others."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from typing import Any
+
+from tokassay.engines.dat_bpe import _core
+from tokassay.engines.dat_bpe.errors import LoadError
+
+# 2**18 entries of 32 bytes hold what 8 MB of text bring, and are fetched ahead; docs/ABLATION.md has the sweep.
+CACHE_BITS, CACHE_BITS_MOST = 18, 24
+# 2**13 entries of 64 bytes, for pieces of 16 to 31 bytes: one in ten of Russian, one in a hundred of code.
+WIDE_BITS = 13
+BEST = "best"
+
+
+def settings(cache_bits: int, level: str | None, without: Collection[str], where: str) -> dict[str, Any]:
+    """The settings of `_core.Tables`; LoadError for a value that there is not."""
+    if not 0 <= cache_bits <= CACHE_BITS_MOST:
+        raise LoadError(f"cache_bits {cache_bits}", where=where, remedy=f"use 0 to {CACHE_BITS_MOST}")
+    best = _core.best_level()
+    levels = _core.LEVELS[: best + 1]
+    if level not in (None, BEST, *levels):
+        raise LoadError(
+            f"level {level!r}: this processor has {', '.join(levels)}", where=where, remedy="use one of them, or none"
+        )
+    names = {without} if isinstance(without, str) else set(without)
+    unknown = sorted(names - set(_core.USES))
+    if unknown:
+        raise LoadError(f"without {unknown[0]!r}", where=where, remedy=f"use some of {', '.join(_core.USES)}")
+    return {
+        "cache_bits": cache_bits,
+        "wide_bits": WIDE_BITS if cache_bits else 0,
+        "level": best if level in (None, BEST) else levels.index(level),
+        "uses": tuple(use for use in _core.USES if use not in names),
+        # Not to be foreseen: whoever makes texts cannot make pieces that clash.
+        "seed": int.from_bytes(os.urandom(8), "little"),
+    }
