@@ -83,6 +83,8 @@ def parse_tokenizer_json(data: bytes, where: str) -> TokenizerFile:
     _check_model(model, where)
     patterns, prefix_space = _pre_tokenizer(root.get("pre_tokenizer"), where)
     rows = root.get("added_tokens") or []
+    if not isinstance(rows, list):
+        raise LoadError("not a list", where=f"{where}: added_tokens", remedy=WHOLE)
     contents = {str(row.get("content")) for row in rows if isinstance(row, dict)}
     tokens = _tokens(model.get("vocab"), contents, f"{where}: model.vocab")
     merges = _merges(model.get("merges"), tokens, f"{where}: model.merges")
@@ -101,7 +103,7 @@ def parse_tokenizer_json(data: bytes, where: str) -> TokenizerFile:
         normalizer=_normalizer(root.get("normalizer"), where),
         patterns=patterns,
         prefix_space=prefix_space,
-        added=_added(root.get("added_tokens"), model["vocab"], f"{where}: added_tokens"),
+        added=_added(rows, model["vocab"], f"{where}: added_tokens"),
         post_processor=_names(root.get("post_processor"), "processors"),
         notes=_notes(root),
     )
@@ -284,12 +286,10 @@ def _merges(rows: Any, tokens: dict[bytes, int], place: str) -> list[Merge]:
     return list(made)
 
 
-def _added(rows: Any, vocab: dict[str, int], place: str) -> tuple[AddedToken, ...]:
-    if not isinstance(rows or [], list):
-        raise LoadError("not a list", where=place, remedy=WHOLE)
+def _added(rows: list[Any], vocab: dict[str, int], place: str) -> tuple[AddedToken, ...]:
     owners: dict[int, str] = {number: key for key, number in vocab.items()}
     made: list[AddedToken] = []
-    for number, row in enumerate(rows or []):
+    for number, row in enumerate(rows):
         here = f"{place}[{number}]"
         if not isinstance(row, dict) or not isinstance(row.get("content"), str) or not row["content"]:
             raise LoadError("no content", where=here, remedy=WHOLE)
