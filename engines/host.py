@@ -34,7 +34,7 @@ import sys
 import traceback
 from array import array
 from operator import gt, length_hint
-from time import perf_counter_ns, process_time_ns
+from time import perf_counter_ns, process_time_ns, sleep
 from typing import Any, BinaryIO, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 MAGIC = b"TKA1"
@@ -48,7 +48,12 @@ SLOT = int.__add__  # of the type that a method written in C has on its class
 DOMAINS = {"ids": b"TKAB\x01", "spans": b"TKAO\x01", "texts": b"TKAT\x01"}
 Rejects = Tuple[type, ...]
 Prepared = Tuple[List[Any], Sequence[int], int]
+# What is timed for a benchmark: each engine's best way to one form of output, declared by its adapter as `entries`.
+ENTRIES = ("whole", "documents_list", "batch_flat", "batch_list")
+BATCHES = ("encode_batch", "batch_flat", "batch_list")
+LISTS = ("documents_list", "batch_list")
 KINDS = {"encode": "ids", "encode_batch": "ids", "offsets": "spans", "decode": "texts"}
+KINDS.update((entry, "ids") for entry in ENTRIES)
 
 
 class Unsupported(Exception):
@@ -195,6 +200,13 @@ def flat_form(out: Any) -> bool:
     return type(out) is tuple and len(out) == 2 and not isinstance(out[0], (list, tuple))
 
 
+def form_of(out: Any) -> str:
+    """What the timed call gave, in a word or two."""
+    if flat_form(out):
+        return "flat buffer"
+    return type(out[0]).__name__ if len(out) else "none"
+
+
 def build_columns(kind: str, rows: Any, outcome: Outcome) -> Columns:
     """Columns of `rows`, one entry a document; a row of the wrong form is that document's error."""
     if flat_form(rows):
@@ -241,6 +253,12 @@ class Clock(NamedTuple):
 
     ns: int
     cpu_ns: int
+
+
+def wait_until(when: Optional[int]) -> None:
+    """Return at that reading of the monotonic clock, which all processes of a machine share; at once without one."""
+    while when is not None and perf_counter_ns() < when:
+        sleep(max(0.0, (when - perf_counter_ns()) / 1e9 - 0.002))
 
 
 class Problem(NamedTuple):
@@ -298,6 +316,29 @@ def each_carefully(
     return rows, Clock(wall, cpu)
 
 
+def counts_of(offsets: Any) -> Tuple[int, int, array[int]]:
+    """First and last of n + 1 offsets, and the n counts between them; ValueError where they fall."""
+    edges = view_of(offsets).tolist()
+    if not edges or any(map(gt, edges, edges[1:])):
+        raise ValueError("offsets of a batch must be n + 1 and must not fall")
+    return edges[0], edges[-1], array("I", [b - a for a, b in zip(edges, edges[1:])])  # noqa: B905,RUF007
+
+
+def counted(out: Any) -> Any:
+    """A flat batch of (ids, offsets) as (ids, counts); anything else as it is."""
+    if not flat_form(out):
+        return out
+    first, last, counts = counts_of(out[1])
+    return uint32_row(out[0])[first:last] if (first, last) != (0, len(out[0])) else out[0], counts
+
+
+def only_lists(rows: Any) -> None:
+    """Raises TypeError unless every row is a list and nothing that behaves like one."""
+    if type(rows) is not list or not set(map(type, rows)) <= {list}:
+        given = [type(rows)] if type(rows) is not list else sorted(set(map(type, rows)) - {list}, key=repr)
+        raise TypeError("this entry point must give lists, not %s" % ", ".join(kind.__name__ for kind in given))
+
+
 def check_batch(out: Any, size: int) -> Any:
     """A batch's result with one row an item; raises where it is not a list, or rows and items do not pair up."""
     if not flat_form(out) and type(out) is not list and type(out) is not tuple:
@@ -325,8 +366,11 @@ def as_rows(out: Any) -> List[Any]:
 class Batch:
     """`encode_batch` with what is needed to blame a failure on the smallest batch that shows it."""
 
-    def __init__(self, call: Callable[..., Any], threads: int, outcome: Outcome, rejects: Rejects) -> None:
-        self.call, self.threads, self.outcome, self.rejects = call, threads, outcome, rejects
+    def __init__(
+        self, call: Callable[..., Any], threads: int, outcome: Outcome, rejects: Rejects, op: str = "encode_batch"
+    ) -> None:
+        self.call, self.threads, self.outcome, self.rejects, self.op = call, threads, outcome, rejects, op
+        self.form = ""
 
     def whole(self, items: List[Any]) -> Tuple[Any, Optional[BaseException], Clock]:
         """One timed call: (result, None, clock) or (None, error, clock)."""
@@ -340,6 +384,11 @@ class Batch:
             clock = Clock(perf_counter_ns() - wall, process_time_ns() - cpu)
         if problem is None:
             try:
+                self.form = form_of(out)
+                if self.op == "batch_flat":
+                    out = counted(out)
+                elif self.op == "batch_list":
+                    only_lists(out)
                 check_batch(out, len(items))
             except BaseException as error:
                 out, problem = None, error
@@ -406,10 +455,11 @@ class Host:
             sys.modules["tokassay_adapter"] = module
             spec.loader.exec_module(module)
             adapter = module.Adapter()
-            for operation in adapter.operations:
+            for operation in (*adapter.operations, *getattr(adapter, "entries", ())):
                 if operation not in KINDS:
                     raise ValueError("adapter declares unknown operation %r" % operation)
-                if not callable(getattr(adapter, operation, None)):
+                # An entry point may be set by `load`: the engine's own bound method, without one of ours around it.
+                if operation not in ENTRIES and not callable(getattr(adapter, operation, None)):
                     raise ValueError("adapter declares %r but has no such method" % operation)
             self.adapter = adapter
         return self.adapter
@@ -429,6 +479,7 @@ class Host:
             "host_sha256": file_sha256(os.path.abspath(__file__)),
             "adapter_sha256": file_sha256(self.adapter_path),
             "operations": list(adapter.operations),
+            "entries": list(getattr(adapter, "entries", ())),
             "trace": callable(getattr(adapter, "trace", None)),
             "offset_unit": getattr(adapter, "offset_unit", "bytes"),
             "rejects": [kind.__name__ for kind in self.rejects()],
@@ -443,9 +494,9 @@ class Host:
         if self.loaded:
             raise RuntimeError("this host has a vocabulary already: one engine and one vocabulary a process")
         self.loaded, self.threads = True, int(head.get("threads", 1))
-        start = perf_counter_ns()
+        cpu, start = process_time_ns(), perf_counter_ns()
         adapter.load(head["contract"], head["files"], self.threads, head.get("options", {}))
-        return {"ns": perf_counter_ns() - start}
+        return {"ns": perf_counter_ns() - start, "cpu_ns": process_time_ns() - cpu}
 
     def ready(self, op: str) -> Any:
         """The loaded adapter, if it does `op`."""
@@ -453,7 +504,7 @@ class Host:
             raise BadBody("unknown operation %r" % op)
         if not self.loaded:
             raise RuntimeError("nothing loaded: send `load` first")
-        if op not in self.engine().operations:
+        if op not in (*self.engine().operations, *getattr(self.engine(), "entries", ())):
             raise Unsupported("the engine has no operation %s" % op)
         return self.adapter
 
@@ -461,7 +512,7 @@ class Host:
         """What the entry point takes, the indexes it stands for, and the nanoseconds it took."""
         adapter = self.adapter
         # A batch entry point may take less than the single one does (str only, say): hence `prepare_batch`.
-        call = getattr(adapter, "prepare_batch", adapter.prepare) if op == "encode_batch" else adapter.prepare
+        call = getattr(adapter, "prepare_batch", adapter.prepare) if op in BATCHES else adapter.prepare
         start = perf_counter_ns()
         try:
             items = [call(document) for document in documents]
@@ -476,8 +527,8 @@ class Host:
                 outcome.fail(index, error, rejects)
         return items, live, perf_counter_ns() - start
 
-    def once(self, op: str, documents: List[bytes], threads: int) -> Pass:
-        """One pass of `op` over a block, timed."""
+    def once(self, op: str, documents: List[bytes], threads: int, when: Optional[int] = None) -> Pass:
+        """One pass of `op` over a block, timed; it begins at `when`, a reading of the monotonic clock."""
         adapter, size, rejects = self.ready(op), len(documents), self.rejects()
         outcome = Outcome(size)
         items, live, prepare_ns = self.prepare(op, documents, outcome)
@@ -493,7 +544,9 @@ class Host:
             pairs = [pair for pair in pairs if outcome.status[pair[0]] == IDS]
             live, items = array("Q", [index for index, _ in pairs]), [row for _, row in pairs]
         out: Any
-        if op != "encode_batch":
+        form = ""
+        wait_until(when)
+        if op not in BATCHES:
             out, raised, clock = each(call, items)
             if raised is not None:
                 outcome.irregular = True
@@ -503,13 +556,16 @@ class Host:
                     outcome.note(live[raised.at], raised.kind, raised.message)
                     out[raised.at] = None
         else:
-            batch = Batch(call, threads, outcome, rejects)
+            batch = Batch(call, threads, outcome, rejects, op)
             out, problem, clock = batch.whole(items) if items else ([], None, Clock(0, 0))
             if problem is not None:
                 outcome.irregular = True
                 out = batch.halve(items, live, problem)
+            form = batch.form
         start = perf_counter_ns()
-        form = "flat buffer" if flat_form(out) else type(out[0]).__name__ if len(out) else "none"
+        form = form or form_of(out)
+        if op in LISTS and not outcome.irregular:
+            only_lists(out)
         if len(live) != size:
             out = spread(as_rows(out), live, size)
         columns = build_columns(KINDS[op], out, outcome)
@@ -526,7 +582,7 @@ class Host:
         for repetition in range(int(head.get("repeat", 1))):
             self.kept_columns = None
             with collector_off():  # until the rows are gone: walking a million ids costs more than hashing them
-                done = self.once(op, documents, threads)
+                done = self.once(op, documents, threads, head.get("start_ns"))
             start = perf_counter_ns()
             digest = done.columns.digest(lengths)
             if done.columns.kind == "ids":

@@ -5,8 +5,8 @@ launcher rather than a hook between fork and exec, because such a hook is not sa
 because a host in another language gets the same limits this way. What was really set goes to the environment
 as TOKASSAY_LIMITS, which `hello` repeats.
 
-Limits asked for: memory_mb, cpu_s (re-armed by the host for each request), files, network ("none" where the
-client has put the process into a network namespace of its own).
+Limits asked for: memory_mb, cpu_s (re-armed by the host for each request), files, cpus (processors to stay on),
+network ("none" where the client has put the process into a network namespace of its own).
 """
 
 from __future__ import annotations
@@ -44,6 +44,9 @@ def apply(asked: dict[str, Any]) -> dict[str, Any] | None:
         done["files"] = int(asked["files"])
     if asked.get("cpu_s") and lower("RLIMIT_CPU", int(asked["cpu_s"])):
         done["cpu_s"] = int(asked["cpu_s"])
+    if asked.get("cpus") and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, asked["cpus"])
+        done["cpus"] = sorted(os.sched_getaffinity(0))
     if asked.get("memory_mb"):
         # Linux counts private writable memory under RLIMIT_DATA. RLIMIT_AS would also count what is only
         # reserved, and allocators and thread pools reserve gigabytes; macOS enforces neither, and there the

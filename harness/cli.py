@@ -21,6 +21,7 @@ VERBS = {
     "corpora": "corpora",
     "engines": "engines",
     "freeze": "freeze",
+    "bench": "bench",
 }
 USAGE = 2
 

@@ -74,7 +74,7 @@ def _split(row: dict[str, Any]) -> tuple[str, str]:
     if not isinstance(given, dict) or not any(isinstance(given.get(key), str) for key in ("Regex", "String")):
         return "", "Split without a pattern"
     pattern = given["Regex"] if isinstance(given.get("Regex"), str) else re.escape(given["String"])
-    reason = _unread(pattern)
+    reason = _unread(pattern) or _other_dialect(pattern)
     if reason:
         return "", reason
     # Isolated keeps matches and gaps, inverted or not. Removed and inverted keeps the matches alone, which is the
@@ -96,6 +96,30 @@ def _unread(pattern: str) -> str:
         return str(error)
     except (regex.error, IndexError) as error:
         return f"pattern {pattern!r}: {error}"
+    return ""
+
+
+def _other_dialect(pattern: str) -> str:
+    """What a tokenizer.json's own engine (tokenizers with Oniguruma, Ruby's syntax) reads otherwise than the contract
+    does, or ""."""
+    in_class = False
+    at = 0
+    while at < len(pattern):
+        letter = pattern[at]
+        if letter == "\\":
+            braced = pattern[at + 1 : at + 2] in tuple("pPxu") and pattern[at + 2 : at + 3] == "{"
+            at = (pattern.find("}", at) + 1 or len(pattern)) if braced else at + 2
+            continue
+        if in_class:
+            in_class = letter != "]"
+        elif letter == "[":
+            in_class = True
+            at += pattern[at + 1 : at + 2] == "^"
+        elif letter in "^$":
+            return f"pattern construct {letter} at {at} of {pattern!r} means the edge of a line to tokenizers"
+        elif letter == "}" and pattern[at + 1 : at + 2] == "+":
+            return f"pattern construct }}+ at {at} of {pattern!r} is not possessive to tokenizers"
+        at += 1
     return ""
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from tokassay.corpora.fetch import cache_dir
 from tokassay.engines.client import Host, Unsupported
@@ -102,12 +103,16 @@ def open_host(
     roster: Mapping[str, EngineSpec],
     threads: int = 1,
     cache: Path | None = None,
+    options: Mapping[str, Any] | None = None,
+    cpus: Sequence[int] = (),
+    cpu_limit: bool = True,
 ) -> Host:
     """A host of the engine `name` (or `oracle`), started and loaded, ready to be asked; the caller closes it.
 
     `contract` is `loaded.contract` under the variants and the special-token policy that are wanted; it is not
-    changed. `cache` holds the files made for engines (default: the user's cache folder). Raises Unsupported where
-    the engine cannot serve the contract, InputError for an unknown name, HostFailure where it does not start.
+    changed. `cache` holds the files made for engines (default: the user's cache folder). `options` go to the engine's
+    adapter beside the roster's; `cpus` and `cpu_limit` are the Host's. Raises Unsupported where the engine cannot
+    serve the contract, InputError for an unknown name, HostFailure where it does not start.
     """
     spec = find_spec(name, roster)
     if contract.algorithm not in spec.algorithms:
@@ -119,9 +124,9 @@ def open_host(
     except EnvironmentFault as error:
         raise Unsupported(f"{error}; {error.remedy}") from None
     paths = materialize(loaded, contract, cache or cache_dir() / "vocab")
-    host = Host(spec, python, threads=threads)
+    host = Host(spec, python, threads=threads, cpus=cpus, cpu_limit=cpu_limit)
     try:
-        host.load(contract.to_json(), paths)
+        host.load(contract.to_json(), paths, options)
     except BaseException:
         host.close()
         raise

@@ -12,6 +12,7 @@ from tokassay.harness.errors import InputError
 
 OPERATIONS = ("encode", "encode_batch", "decode", "offsets")
 SPECIALS = ("off", "on")
+NOT_SUITES = ("bench", "ablation")  # presets of another verb
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,8 @@ class Suite:
 
 
 def names() -> list[str]:
-    return sorted(p.name.removesuffix(".toml") for p in files("tokassay.harness").joinpath("presets").iterdir())
+    found = (p.name.removesuffix(".toml") for p in files("tokassay.harness").joinpath("presets").iterdir())
+    return sorted(name for name in found if name not in NOT_SUITES)
 
 
 def load_suite(name: str) -> Suite:

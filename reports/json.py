@@ -14,9 +14,9 @@ from tokassay.reports.words import VERDICTS
 SCHEMA = "tokassay.audit/1"
 
 
-def schema() -> str:
-    """The JSON Schema (draft 2020-12) of the object, as text."""
-    return files("tokassay.reports").joinpath("templates/audit.schema.json").read_text(encoding="utf-8")
+def schema(name: str = "audit") -> str:
+    """The JSON Schema (draft 2020-12) of the object that `audit` or `bench` prints, as text."""
+    return files("tokassay.reports").joinpath(f"templates/{name}.schema.json").read_text(encoding="utf-8")
 
 
 def _nonzero(counts: dict[str, int]) -> dict[str, int]:

@@ -18,6 +18,7 @@ class Adapter:
 
     name = "dat-bpe"
     operations = ("encode", "encode_batch", "decode", "offsets")
+    entries = ("whole", "documents_list", "batch_flat", "batch_list")
     offset_unit = "bytes"
     rejects = ()
     notes: tuple[str, ...] = ()
@@ -48,9 +49,8 @@ class Adapter:
             "prefix_space": contract["add_prefix_space"],
             "unicode": contract["unicode"],
             "ignore_merges": contract["ignore_merges"],
-            "cache_bits": int(options.get("cache_bits", 16)),
-            "general": bool(options.get("general", False)),
             "where": source,
+            **options,  # an option that the encoder has not is a TypeError, never ignored
         }
         try:
             if algorithm == "bpe-ranks":
@@ -62,9 +62,11 @@ class Adapter:
             raise Unsupported(f"pretokenizer: {error}") from error
         except dat_bpe.Refusal as error:
             raise Unsupported(str(error)) from error
+        self.whole, self.documents_list = self.encoder.encode, self.encoder.encode_list
+        if threads > 1:  # one document over threads is a batch of one
+            self.whole = lambda item: self.encoder.encode_batch([item], threads=threads)[0]
         if self.encoder.pretokenizer_path == "general":
-            note = "its pretokenizer is interpreted (no machine is written for it, or it was asked for): slower"
-            self.notes = (note,)
+            self.notes = ("its pretokenizer has no machine (or none was wanted) and is interpreted, which is slower",)
 
     def prepare(self, document: bytes) -> bytes:
         return document
@@ -75,6 +77,12 @@ class Adapter:
     def encode_batch(self, items: list[bytes], threads: int) -> tuple[Any, Any]:
         values, offsets = self.encoder.encode_batch(items, threads=threads, specials=self.specials)
         return values, numpy.diff(offsets).astype(numpy.uint32)
+
+    def batch_flat(self, items: list[bytes], threads: int) -> tuple[Any, Any]:
+        return self.encoder.encode_batch(items, threads=threads)
+
+    def batch_list(self, items: list[bytes], threads: int) -> list[list[int]]:
+        return self.encoder.encode_batch_lists(items, threads=threads)
 
     def decode(self, ids: Any) -> bytes:
         return self.encoder.decode(ids)

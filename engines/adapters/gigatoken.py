@@ -6,8 +6,10 @@ import json
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+import awkward  # type: ignore[import-not-found] # noqa: F401 - its first batch would import it, on the clock
 import gigatoken  # type: ignore[import-not-found]
 import numpy as np
+import numpy.ma
 
 if TYPE_CHECKING:
     from tokassay.engines.host import Unsupported
@@ -18,6 +20,7 @@ class Adapter:
 
     name = "gigatoken"
     operations = ("encode", "encode_batch", "decode")
+    entries = ("whole", "documents_list", "batch_flat", "batch_list")
     rejects = ()
 
     def version(self) -> str:
@@ -38,6 +41,7 @@ class Adapter:
             self.tokenizer = gigatoken.Tokenizer(path)
         except (ValueError, NotImplementedError) as error:
             raise Unsupported(f"gigatoken does not load this tokenizer.json: {error}") from error
+        self.whole = self.tokenizer.backend.encode  # the engine itself, without the wrapper's call
 
     def prepare(self, document: bytes) -> bytes:
         return document
@@ -52,6 +56,16 @@ class Adapter:
         layout = self.tokenizer.encode_batch(items, parallel=threads > 1).layout
         offsets = layout.offsets.data
         return layout.content.data[offsets[0] : offsets[-1]], np.diff(offsets).astype(np.uint32)
+
+    def documents_list(self, item: bytes) -> list[int]:
+        return self.whole(item).tolist()  # type: ignore[no-any-return]
+
+    def batch_flat(self, items: list[bytes], threads: int) -> tuple[Any, Any]:
+        layout = self.tokenizer.encode_batch(items, parallel=threads > 1).layout
+        return layout.content.data, layout.offsets.data
+
+    def batch_list(self, items: list[bytes], threads: int) -> list[list[int]]:
+        return self.tokenizer.encode_batch_list(items, parallel=threads > 1)  # type: ignore[no-any-return]
 
     def decode(self, ids: Any) -> bytes:
         return bytes(self.tokenizer.decode(ids))

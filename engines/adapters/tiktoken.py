@@ -16,6 +16,7 @@ class Adapter:
 
     name = "tiktoken"
     operations = ("encode", "encode_batch", "decode")
+    entries = ("whole", "documents_list", "batch_flat", "batch_list")
     rejects = (UnicodeDecodeError,)
 
     def version(self) -> str:
@@ -33,12 +34,14 @@ class Adapter:
         with open(files["tiktoken"], "rb") as lines:
             pairs = [line.split() for line in lines if line.strip()]
         self.specials = contract["specials"] == "on"
+        self.piece = bool(options.get("piece"))  # every document is one pretoken: merged, not split
         self.encoding = tiktoken.Encoding(
             "audited",
             pat_str=contract["pretokenizer"][0],
             mergeable_ranks={base64.b64decode(token): int(rank) for token, rank in pairs},
             special_tokens=dict(contract["special_tokens"]) if self.specials else {},
         )
+        self.documents_list = self.encoding.encode_ordinary
 
     def prepare(self, document: bytes) -> str | bytes:
         try:
@@ -51,7 +54,21 @@ class Adapter:
     def prepare_batch(self, document: bytes) -> str:
         return document.decode()  # the batch entry points take text only
 
+    def whole(self, item: str) -> Any:
+        return self.encoding.encode_to_numpy(item, disallowed_special=())
+
+    def batch_flat(self, items: list[str], threads: int) -> list[list[int]]:
+        return self.encode_batch(items, threads)  # it has no flat form
+
+    def batch_list(self, items: list[str], threads: int) -> list[list[int]]:
+        if threads > 1:
+            return self.encode_batch(items, threads)
+        encode = self.encoding.encode_ordinary  # its batch is a pool of threads
+        return [encode(item) for item in items]
+
     def encode(self, item: str | bytes) -> list[int]:
+        if self.piece:
+            return self.encoding._encode_single_piece(item)
         if type(item) is bytes:
             return self.encoding._encode_bytes(item)
         if self.specials:

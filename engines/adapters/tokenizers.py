@@ -16,6 +16,7 @@ class Adapter:
 
     name = "tokenizers"
     operations = ("encode", "encode_batch", "decode", "offsets")
+    entries = ("whole", "documents_list", "batch_flat", "batch_list")
     offset_unit = "chars"
     rejects = (UnicodeDecodeError,)
 
@@ -40,12 +41,16 @@ class Adapter:
     def encode(self, item: str) -> list[int]:
         return self.tokenizer.encode(item, add_special_tokens=False).ids
 
+    whole = documents_list = encode
+
     def encode_batch(self, items: list[str], threads: int) -> list[list[int]]:
         # The pool's size is fixed when the process starts (RAYON_NUM_THREADS); only one thread can be asked for later.
         if threads not in (1, self.pool):
             raise Unsupported(f"tokenizers was started with {self.pool} threads and cannot use {threads}")
         os.environ["TOKENIZERS_PARALLELISM"] = "true" if threads > 1 else "false"
         return [made.ids for made in self.tokenizer.encode_batch_fast(items, add_special_tokens=False)]
+
+    batch_flat = batch_list = encode_batch
 
     def decode(self, ids: list[int]) -> bytes:
         # Its decoder gives text: ids that do not form UTF-8 come back with U+FFFD. Whole documents are well-formed.

@@ -1,9 +1,14 @@
 # What the plain build (_core) and the trace build (_trace) share: the tables, and every way of asking them.
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBUF_SIMPLE, PyBUF_STRIDES, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.list cimport PyList_New, PyList_SET_ITEM
+from cpython.long cimport PyLong_FromUnsignedLong
+from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
+
+import hashlib
 
 import numpy
 
@@ -32,6 +37,8 @@ cdef extern from "csrc/common.h" nogil:
     void *dat_zeroed(size_t count, size_t size)
     void dat_free(void *block)
     dat_status dat_ids_room(dat_ids *ids, size_t more)
+    void dat_ids_fit(dat_ids *ids)
+    void dat_ids_free(uint32_t *items, size_t room)
     void dat_ids_clear(dat_ids *ids)
 
 cdef extern from "csrc/unicode_tables.h" nogil:
@@ -124,12 +131,30 @@ cdef extern from "csrc/merge.h" nogil:
     uint8_t DAT_REACHABLE
     ctypedef struct dat_merges:
         const uint8_t *flags
+        const uint32_t *splits
         int regular
 
 cdef extern from "csrc/profile.h" nogil:
+    int DAT_ABOUT
+    int DAT_SECTIONS
+    ctypedef struct dat_place:
+        uint64_t at
+        uint64_t size
     ctypedef struct dat_profile:
         uint64_t size
+        uint32_t version
+        uint32_t count
+        uint32_t longest
+        uint32_t unreachable
+        uint32_t slots
         uint32_t pairs
+        char unicode[8]
+        dat_place sections[1]
+        uint8_t contents[32]
+        uint64_t head
+    size_t dat_profile_start()
+    void dat_profile_seal(dat_profile *profile)
+    dat_status dat_profile_check(const void *block, size_t size)
 
 cdef extern from "csrc/piece.h" nogil:
     unsigned DAT_USE_CACHE
@@ -178,6 +203,7 @@ cdef extern from "csrc/vocab.h" nogil:
     ctypedef struct dat_vocab:
         const dat_profile *profile
         const uint32_t *ids
+        const uint32_t *by_id
         size_t count
         dat_trie trie
         dat_merges merges
@@ -198,8 +224,12 @@ cdef extern from "csrc/vocab.h" nogil:
     dat_status dat_vocab_build(
         dat_vocab *vocab, dat_token_list tokens, const dat_merge_list *merges, dat_token_list specials,
         const dat_unicode *unicode, dat_pattern pattern, dat_before before, int ignore_merges, size_t *culprit)
+    dat_status dat_vocab_view(
+        dat_vocab *vocab, const void *block, size_t size, dat_token_list specials, const dat_unicode *unicode,
+        dat_before before)
     void dat_vocab_clear(dat_vocab *vocab)
     const uint8_t *dat_token(const dat_vocab *vocab, uint32_t index, size_t *size)
+    uint32_t dat_id(const dat_vocab *vocab, uint32_t index)
 
 cdef extern from "csrc/segment.h" nogil:
     dat_status dat_piece_ends(
@@ -231,6 +261,9 @@ cdef extern from "csrc/decode.h" nogil:
     dat_status dat_decoded_size(const dat_vocab *vocab, const uint32_t *ids, size_t count, size_t *size, size_t *bad)
     size_t dat_decode(const dat_vocab *vocab, const uint32_t *ids, size_t count, uint8_t *out, size_t size)
 
+
+# Beyond this id an int is made each time.
+cdef size_t NUMBERS_MOST = 1 << 22
 
 # Below this many bytes the interpreter's lock is kept: giving it up and taking it back costs more than the work.
 cdef size_t KEEP_LOCK = 2048
@@ -288,96 +321,133 @@ cdef int check(dat_status status) except -1:
 cdef class Scratch:
     """What one thread writes to."""
     cdef dat_scratch scratch
+    cdef dat_ids ids  # of a short document, before they go into what is returned
 
     def __cinit__(self, Tables owner):
         check(dat_scratch_init(&self.scratch, owner.settings))
 
     def __dealloc__(self):
         dat_scratch_clear(&self.scratch)
+        dat_ids_clear(&self.ids)
 
 
 cdef class Block:
-    """Numbers that C allocated, lent through the buffer protocol and freed with the last view."""
-    cdef void *items
-    cdef Py_ssize_t shape[2]
-    cdef Py_ssize_t strides[2]
-    cdef Py_ssize_t itemsize
-    cdef int ndim
+    """Ids or offsets that C allocated, lent through the buffer protocol and freed with the last view."""
+    cdef dat_ids ids         # what is owned, if these are ids
+    cdef uint64_t *offsets   # or this
+    cdef Py_ssize_t count
+    cdef Py_ssize_t stride
 
     def __dealloc__(self):
-        dat_free(self.items)
+        dat_ids_clear(&self.ids)
+        dat_free(self.offsets)
 
     def __getbuffer__(self, Py_buffer *buffer, int flags):
-        buffer.buf = self.items
+        wide = self.offsets != NULL
+        self.stride = 8 if wide else 4
+        buffer.buf = <void *>self.offsets if wide else <void *>self.ids.items
         buffer.obj = self
-        buffer.len = self.itemsize * self.shape[0] * (self.shape[1] if self.ndim == 2 else 1)
-        buffer.itemsize = self.itemsize
+        buffer.len = self.stride * self.count
+        buffer.itemsize = self.stride
         buffer.readonly = 0
-        buffer.ndim = self.ndim
+        buffer.ndim = 1
         buffer.format = NULL
         if flags & PyBUF_FORMAT:
-            buffer.format = b"I" if self.itemsize == 4 else b"Q"
-        buffer.shape = self.shape if flags & PyBUF_ND else NULL
-        buffer.strides = self.strides if (flags & PyBUF_STRIDES) == PyBUF_STRIDES else NULL
+            buffer.format = b"Q" if wide else b"I"
+        buffer.shape = &self.count if flags & PyBUF_ND else NULL
+        buffer.strides = &self.stride if (flags & PyBUF_STRIDES) == PyBUF_STRIDES else NULL
         buffer.suboffsets = NULL
         buffer.internal = NULL
 
 
-cdef object lend(void *items, Py_ssize_t count, Py_ssize_t itemsize):
-    """Takes `items` over."""
+cdef object lend_offsets(uint64_t *offsets, Py_ssize_t count):
+    """Takes `offsets` over: numpy.uint64[count]."""
     cdef Block block = Block.__new__(Block)
-    block.items = items
-    block.ndim = 1
-    block.itemsize = itemsize
-    block.shape[0] = count
-    block.strides[0] = itemsize
+    block.offsets = offsets
+    block.count = count
     return numpy.asarray(block)
 
 
 cdef object lend_ids(dat_ids *ids):
     """The vector as a numpy.uint32 array of its own size; the vector is empty afterwards."""
-    cdef void *items = ids.items
-    cdef size_t count = ids.count
+    cdef Block block = Block.__new__(Block)
+    if ids.count == 0:
+        return numpy.empty(0, numpy.uint32)
+    dat_ids_fit(ids)
+    block.ids = ids[0]
+    block.count = ids.count
     ids.items = NULL
     ids.count = ids.room = 0
-    if count == 0:
-        dat_free(items)
-        return numpy.empty(0, numpy.uint32)
-    cdef void *exact = dat_grow(items, count, sizeof(uint32_t))
-    return lend(exact if exact != NULL else items, count, sizeof(uint32_t))
+    return numpy.asarray(block)
+
+
+cdef object copy_ids(const dat_ids *ids):
+    """The ids as a numpy.uint32 array of their own: quicker than lending for some thousands."""
+    cdef object array = EMPTY(ids.count, UINT32)
+    cdef Py_buffer buffer
+    if ids.count:
+        PyObject_GetBuffer(array, &buffer, PyBUF_SIMPLE)
+        memcpy(buffer.buf, ids.items, ids.count * sizeof(uint32_t))
+        PyBuffer_Release(&buffer)
+    return array
+
+
+# Up to so many ids are made in memory that is kept from call to call, and copied.
+cdef size_t SHORT = 1 << 14
+cdef object EMPTY = numpy.empty
+cdef object UINT32 = numpy.dtype(numpy.uint32)
+
+cdef struct source:
+    const uint8_t *data
+    size_t size
+    bint borrowed
+    Py_buffer buffer
+
+
+cdef int open_source(object document, source *opened) except -1:
+    """The bytes of a document, for as long as the caller holds it; to be closed."""
+    cdef Py_ssize_t size
+    opened.borrowed = False
+    if isinstance(document, bytes):
+        opened.data = <const uint8_t *>PyBytes_AS_STRING(document)
+        opened.size = PyBytes_GET_SIZE(document)
+    elif isinstance(document, str):
+        # Strict: a lone surrogate is a UnicodeEncodeError that names its place.
+        opened.data = <const uint8_t *>PyUnicode_AsUTF8AndSize(document, &size)
+        opened.size = size
+    else:
+        PyObject_GetBuffer(document, &opened.buffer, PyBUF_SIMPLE)
+        # Numbers are no document: their bytes would be encoded, as this machine happens to lay them out.
+        if opened.buffer.itemsize != 1:
+            size = opened.buffer.itemsize
+            PyBuffer_Release(&opened.buffer)
+            raise TypeError(f"a document is bytes, not items of {size} bytes")
+        opened.borrowed = True
+        opened.data = <const uint8_t *>opened.buffer.buf
+        opened.size = opened.buffer.len
+    return 0
+
+
+cdef void close_source(source *opened) noexcept:
+    if opened.borrowed:
+        PyBuffer_Release(&opened.buffer)
 
 
 cdef class Input:
     """The bytes of a document, held as long as this object lives."""
-    cdef Py_buffer buffer
-    cdef bint borrowed
+    cdef source opened
     cdef object owner
     cdef const uint8_t *data
     cdef size_t size
 
     def __cinit__(self, document):
-        cdef Py_ssize_t size
-        self.borrowed = False
+        open_source(document, &self.opened)
         self.owner = document
-        if isinstance(document, bytes):
-            self.data = <const uint8_t *>PyBytes_AS_STRING(document)
-            self.size = PyBytes_GET_SIZE(document)
-        elif isinstance(document, str):
-            # Strict: a lone surrogate is a UnicodeEncodeError that names its place.
-            self.data = <const uint8_t *>PyUnicode_AsUTF8AndSize(document, &size)
-            self.size = size
-        else:
-            PyObject_GetBuffer(document, &self.buffer, PyBUF_SIMPLE)
-            self.borrowed = True
-            # Numbers are no document: their bytes would be encoded, as this machine happens to lay them out.
-            if self.buffer.itemsize != 1:
-                raise TypeError(f"a document is bytes, not items of {self.buffer.itemsize} bytes")
-            self.data = <const uint8_t *>self.buffer.buf
-            self.size = self.buffer.len
+        self.data = self.opened.data
+        self.size = self.opened.size
 
     def __dealloc__(self):
-        if self.borrowed:
-            PyBuffer_Release(&self.buffer)
+        close_source(&self.opened)
 
 
 cdef class Splitter:
@@ -429,15 +499,18 @@ cdef class Tables:
     """A vocabulary and its pretokenizer, read-only after construction; a pool of scratch memory beside it."""
     cdef dat_vocab vocab
     cdef Splitter splitter
+    cdef Input mapped
     cdef dat_settings settings
     cdef list pool
+    cdef PyObject **numbers  # one int an id, made when it is first asked for: a list only takes references
+    cdef size_t number_count
 
     def __cinit__(
         self, const uint8_t[::1] text, const uint64_t[::1] offsets, const uint32_t[::1] ids,
         const uint8_t[::1] special_text, const uint64_t[::1] special_offsets, const uint32_t[::1] special_ids,
         const uint8_t[::1] special_flags, *, bint nfc, bint prefix_space, int unicode, int family, int contractions,
         unsigned digits, bint marks_are_letters, bint trailing_blanks, bint ignore_merges, object settings,
-        programs=None, merges=None,
+        programs=None, merges=None, block=None,
     ):
         cdef dat_token_list tokens
         cdef dat_token_list specials
@@ -462,7 +535,7 @@ cdef class Tables:
             raise ValueError("special_flags: as many as special_ids are needed")
         before.nfc = &dat_nfc_versions[unicode] if nfc else NULL
         before.prefix_space = prefix_space
-        if tokens.count == 0:
+        if tokens.count == 0 and block is None:
             raise TableError("missing byte", 0)
         pattern.family = <dat_family>family
         pattern.contractions = <dat_contractions>contractions
@@ -477,10 +550,16 @@ cdef class Tables:
             listed.count = triples.shape[0]
             listed.triples = &triples[0, 0] if triples.shape[0] else NULL
             list_ = &listed
-        with nogil:
-            status = dat_vocab_build(
-                &self.vocab, tokens, list_, specials, &dat_unicode_versions[unicode], pattern, before, ignore_merges,
-                &culprit)
+        if block is not None:
+            # A mapped profile: held as long as its tables are used.
+            self.mapped = Input(block)
+            status = dat_vocab_view(
+                &self.vocab, self.mapped.data, self.mapped.size, specials, &dat_unicode_versions[unicode], before)
+        else:
+            with nogil:
+                status = dat_vocab_build(
+                    &self.vocab, tokens, list_, specials, &dat_unicode_versions[unicode], pattern, before,
+                    ignore_merges, &culprit)
         if status in STATUS_NAMES:
             raise TableError(STATUS_NAMES[status], culprit)
         check(status)
@@ -493,7 +572,11 @@ cdef class Tables:
         self.pool = []
 
     def __dealloc__(self):
+        cdef size_t i
         dat_vocab_clear(&self.vocab)
+        for i in range(self.number_count):
+            Py_XDECREF(self.numbers[i])
+        dat_free(self.numbers)
 
     cdef int set(self, settings) except -1:
         self.settings.cache_bits = settings["cache_bits"]
@@ -511,6 +594,48 @@ cdef class Tables:
             return <Scratch>self.pool.pop()
         except IndexError:
             return Scratch(self)
+
+    def profile(self, bytes about):
+        """The tables as the bytes of a profile file, with `about` (JSON) as its last section."""
+        cdef const dat_profile *head = self.vocab.profile
+        cdef size_t size = head.size, start = dat_profile_start()
+        cdef size_t at = head.sections[DAT_ABOUT].at
+        file = bytearray((<const uint8_t *>head)[:at])
+        file += about + bytes(-len(about) % 64)
+        cdef uint8_t[::1] view = file
+        cdef dat_profile *made = <dat_profile *>&view[0]
+        made.sections[DAT_ABOUT].size = len(about)
+        made.size = len(file)
+        contents = hashlib.sha256(memoryview(file)[start:]).digest()
+        for i in range(32):
+            made.contents[i] = contents[i]
+        dat_profile_seal(made)
+        del view
+        return file
+
+    def tokens(self):
+        """What the tables are of: (text, offsets, ids) in ascending order of id, and the merges that can be taken in order
+        of rank as numpy.uint32[n, 3] of indexes into them; None where ranks alone give them."""
+        cdef size_t i, size
+        cdef uint32_t index
+        cdef const uint8_t *text
+        order = sorted(range(self.vocab.count), key=lambda index: dat_id(&self.vocab, index))
+        place = {index: i for i, index in enumerate(order)}
+        texts = []
+        for index in order:
+            text = dat_token(&self.vocab, index, &size)
+            texts.append(text[:size])
+        offsets = numpy.zeros(len(texts) + 1, numpy.uint64)
+        numpy.cumsum([len(each) for each in texts], out=offsets[1:])
+        columns = (
+            numpy.frombuffer(b"".join(texts), numpy.uint8), offsets,
+            numpy.array([dat_id(&self.vocab, index) for index in order], numpy.uint32))
+        if self.vocab.by_id == NULL:
+            return columns, None
+        merges = [
+            (place[self.vocab.merges.splits[2 * i]], place[self.vocab.merges.splits[2 * i + 1]], place[i])
+            for i in range(self.vocab.count) if self.vocab.merges.splits[2 * i] != DAT_NONE]
+        return columns, numpy.array(merges, numpy.uint32).reshape(-1, 3)
 
     @property
     def unreachable(self):
@@ -559,44 +684,143 @@ cdef class Tables:
         cdef const uint8_t *text = dat_id_bytes(&self.vocab, id, &size)
         return None if text == NULL else text[:size]
 
-    cdef int run(self, Input source, bint specials, dat_ids *ids, dat_marks *marks) except -1:
-        cdef Scratch scratch = self.take()
+    cdef int run(self, Scratch scratch, const source *opened, bint specials, dat_ids *ids, dat_marks *marks) except -1:
+        """Appends the ids to `ids`, which is cleared on failure."""
         cdef dat_status status
         # English has more than four bytes a token, Chinese less than three: start between, grow by half.
-        status = dat_ids_room(ids, source.size // 3 + 8)
+        status = dat_ids_room(ids, opened.size // 3 + 8)
         if status == DAT_OK:
-            if source.size < KEEP_LOCK:
+            if opened.size < KEEP_LOCK:
                 status = dat_encode(
-                    &self.vocab, &scratch.scratch, source.data, source.size, specials, ids, marks, NULL)
+                    &self.vocab, &scratch.scratch, opened.data, opened.size, specials, ids, marks, NULL)
             else:
                 with nogil:
                     status = dat_encode(
-                        &self.vocab, &scratch.scratch, source.data, source.size, specials, ids, marks, NULL)
+                        &self.vocab, &scratch.scratch, opened.data, opened.size, specials, ids, marks, NULL)
         if status != DAT_OK:
             dat_ids_clear(ids)
             check(status)
-        self.pool.append(scratch)
         return 0
 
-    def encode(self, document, bint specials):
-        """The ids of one document: numpy.uint32[n]."""
-        cdef dat_ids ids
-        ids.items = NULL
-        ids.count = ids.room = 0
-        self.run(Input(document), specials, &ids, NULL)
-        return lend_ids(&ids)
+    cdef int may(self, bint specials) except -1:
+        if specials and self.vocab.specials.count == 0:
+            raise ValueError("no special tokens were given when it was loaded; give specials= to load")
+        return 0
 
-    def encode_spans(self, document, bint specials):
+    def encode(self, document, *, bint specials=False):
+        """The ids of one document: numpy.uint32[n]."""
+        cdef source opened
+        cdef Scratch scratch
+        cdef dat_ids ids
+        self.may(specials)
+        scratch = self.take()
+        open_source(document, &opened)
+        try:
+            if opened.size <= SHORT:
+                scratch.ids.count = 0
+                self.run(scratch, &opened, specials, &scratch.ids, NULL)
+                found = copy_ids(&scratch.ids)
+            else:
+                memset(&ids, 0, sizeof(ids))
+                self.run(scratch, &opened, specials, &ids, NULL)
+                found = lend_ids(&ids)
+        finally:
+            close_source(&opened)
+        self.pool.append(scratch)
+        return found
+
+    def encode_list(self, document, *, bint specials=False):
+        """The ids of one document as a list of int."""
+        cdef source opened
+        cdef Scratch scratch
+        self.may(specials)
+        scratch = self.take()
+        open_source(document, &opened)
+        try:
+            scratch.ids.count = 0
+            self.run(scratch, &opened, specials, &scratch.ids, NULL)
+        finally:
+            close_source(&opened)
+        found = self.as_list(scratch.ids.items, scratch.ids.count)
+        if scratch.ids.room > 16 * SHORT:
+            dat_ids_clear(&scratch.ids)
+        self.pool.append(scratch)
+        return found
+
+    def encode_into(self, document, uint32_t[::1] out, *, bint specials=False):
+        """Writes the ids into the caller's memory, and returns how many; ValueError, and nothing written, if they do not
+        fit."""
+        cdef source opened
+        cdef Scratch scratch
+        cdef size_t count
+        self.may(specials)
+        scratch = self.take()
+        open_source(document, &opened)
+        try:
+            scratch.ids.count = 0
+            self.run(scratch, &opened, specials, &scratch.ids, NULL)
+        finally:
+            close_source(&opened)
+        count = scratch.ids.count
+        if count > <size_t>out.shape[0]:
+            raise ValueError(f"out: room for {out.shape[0]} ids, and there are {count}")
+        if count:
+            memcpy(&out[0], scratch.ids.items, count * sizeof(uint32_t))
+        if scratch.ids.room > 16 * SHORT:
+            dat_ids_clear(&scratch.ids)
+        self.pool.append(scratch)
+        return count
+
+    cdef list as_list(self, const uint32_t *ids, size_t count):
+        cdef size_t i
+        cdef uint32_t id
+        cdef PyObject *number
+        cdef list found = PyList_New(count)
+        cdef object made
+        if self.numbers == NULL:
+            self.number_count = min(<size_t>NUMBERS_MOST, self.greatest() + 1)
+            self.numbers = <PyObject **>dat_zeroed(self.number_count, sizeof(PyObject *))
+            if self.numbers == NULL:
+                self.number_count = 0
+        for i in range(count):
+            id = ids[i]
+            number = self.numbers[id] if id < self.number_count else NULL
+            if number == NULL:
+                made = PyLong_FromUnsignedLong(id)
+                if id < self.number_count:
+                    Py_INCREF(made)
+                    self.numbers[id] = <PyObject *>made
+                number = <PyObject *>made
+            Py_INCREF(<object>number)
+            PyList_SET_ITEM(found, i, <object>number)
+        return found
+
+    cdef size_t greatest(self):
+        cdef size_t i
+        cdef size_t most = 0
+        for i in range(self.vocab.count):
+            most = max(most, <size_t>self.vocab.ids[i])
+        for i in range(self.vocab.specials.count):
+            most = max(most, <size_t>self.vocab.specials.ids[i])
+        return most
+
+    def encode_spans(self, document, *, bint specials=False):
         """The ids, and the bytes that each covers: numpy.uint64[n, 2]."""
         cdef dat_ids ids
         cdef dat_marks marks
+        cdef Input held
+        cdef Scratch scratch
         cdef uint64_t[:, ::1] view
         ids.items = NULL
         ids.count = ids.room = 0
         marks.items = NULL
         marks.count = marks.room = 0
         try:
-            self.run(Input(document), specials, &ids, &marks)
+            self.may(specials)
+            held = Input(document)
+            scratch = self.take()
+            self.run(scratch, &held.opened, specials, &ids, &marks)
+            self.pool.append(scratch)
             spans = numpy.empty((ids.count, 2), numpy.uint64)
             if ids.count:
                 view = spans
@@ -635,24 +859,46 @@ cdef class Tables:
             dat_free(offsets)
             check(status)
         self.pool.extend(scratches)
-        lent = lend(offsets, count + 1, sizeof(uint64_t))
+        lent = lend_offsets(offsets, count + 1)
         return lend_ids(&ids), lent
 
     def encode_batch(self, documents, size_t threads, bint specials):
         """The ids of many documents: values numpy.uint32[sum], offsets numpy.uint64[n + 1]."""
-        cdef list sources = [Input(document) for document in documents]
-        cdef size_t count = len(sources)
+        # Held by this list: another thread may change the one that was given.
+        cdef list held = list(documents)
+        cdef list others = []
+        cdef size_t count = len(held)
         cdef dat_document *list_ = <dat_document *>dat_alloc(count, sizeof(dat_document))
+        cdef Input other
+        cdef object document
         cdef size_t i
         if list_ == NULL:
             raise MemoryError
         try:
             for i in range(count):
-                list_[i].data = (<Input>sources[i]).data
-                list_[i].size = (<Input>sources[i]).size
+                document = held[i]
+                if isinstance(document, bytes):
+                    list_[i].data = <const uint8_t *>PyBytes_AS_STRING(document)
+                    list_[i].size = PyBytes_GET_SIZE(document)
+                else:
+                    other = Input(document)
+                    others.append(other)
+                    list_[i].data = other.data
+                    list_[i].size = other.size
             return self.run_batch(list_, count, threads, specials)
         finally:
             dat_free(list_)
+
+    def encode_batch_lists(self, documents, size_t threads, bint specials):
+        """As encode_batch: a list of int a document."""
+        values, offsets = self.encode_batch(documents, threads, specials)
+        cdef const uint32_t[::1] ids = values
+        cdef const uint64_t[::1] cuts = offsets
+        cdef Py_ssize_t i
+        cdef list found = []
+        for i in range(cuts.shape[0] - 1):
+            found.append(self.as_list(&ids[0] + cuts[i], cuts[i + 1] - cuts[i]) if cuts[i + 1] > cuts[i] else [])
+        return found
 
     def encode_buffer(self, data, const uint64_t[::1] offsets, size_t threads, bint specials):
         """As encode_batch, for documents that lie in one buffer: document i is data[offsets[i]:offsets[i + 1]]."""
@@ -732,9 +978,20 @@ cdef class Tables:
         finally:
             dat_ids_clear(&ends)
 
-    def kept(self, document, bint specials):
-        """The ids of one document as a list, for a caller that wants Python numbers."""
-        return self.encode(document, specials).tolist()
+
+def read_profile(data):
+    """What the head of a profile says, and its `about` as bytes; DamagedError where it cannot be one of ours."""
+    cdef Input source = Input(data)
+    cdef const dat_profile *head = <const dat_profile *>source.data
+    check(dat_profile_check(source.data, source.size))
+    about = source.data[head.sections[DAT_ABOUT].at:head.sections[DAT_ABOUT].at + head.sections[DAT_ABOUT].size]
+    return {
+        "version": head.version, "size": head.size, "tokens": head.count, "longest": head.longest,
+        "unreachable": head.unreachable, "pairs": head.pairs, "slots": head.slots,
+        "unicode": (<const char *>head.unicode)[:8].rstrip(b"\0").decode("ascii", "replace"),
+        "sections": [(head.sections[i].at, head.sections[i].size) for i in range(DAT_SECTIONS)],
+        "contents": head.contents[:32], "start": dat_profile_start(),
+    }, about
 
 
 def split(programs, int unicode, document):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy
 from numpy.typing import NDArray
@@ -48,8 +49,7 @@ def columns(tokens: Iterable[tuple[bytes, int]]) -> Columns:
     """Tokens by id as joined bytes, offsets and ids: the form that the tables are built from."""
     order = sorted(tokens, key=lambda item: item[1])
     text = numpy.frombuffer(b"".join([token for token, _ in order]), numpy.uint8)
-    offsets = numpy.zeros(len(order) + 1, numpy.uint64)
-    numpy.cumsum([len(token) for token, _ in order], out=offsets[1:])
+    offsets = numpy.array([0, *accumulate(len(token) for token, _ in order)], numpy.uint64)
     return text, offsets, numpy.array([number for _, number in order], numpy.uint32)
 
 

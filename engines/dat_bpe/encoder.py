@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy
 from numpy.typing import NDArray
-from tokassay.engines.dat_bpe import _core
+from tokassay.engines.dat_bpe import _core, profiles
 from tokassay.engines.dat_bpe.added import AddedToken, columns, flag_column, gather
 from tokassay.engines.dat_bpe.errors import LoadError, Refusal
 from tokassay.engines.dat_bpe.patterns import NAMES, splitting
+from tokassay.engines.dat_bpe.profiles import AGAIN, is_profile
 from tokassay.engines.dat_bpe.ranks import ALIASES, ENCODINGS, GREATEST_ID, embedded_ranks, read_ranks
 from tokassay.engines.dat_bpe.tokenizer_json import read_tokenizer_json
 from tokassay.engines.dat_bpe.tuning import CACHE_BITS, settings
@@ -45,8 +46,13 @@ class Encoder:
         self.unicode: str = about["unicode"]
         self.normalizer: str = about["normalizer"]
         self.specials: dict[str, int] = about["specials"]
+        self.added: list[AddedToken] = about["added"]
+        self.path: str = about.get("path", "")  # of its profile, if it was opened from one
         self.ignore_merges: bool = options["ignore_merges"]
         self.n_vocab: int = about["n_vocab"]
+        # The methods of these names, without a call in Python between: 50 bytes are encoded in less time than it takes.
+        for name in ("encode", "encode_list", "encode_into", "encode_spans"):
+            self.__dict__[name] = getattr(tables, name)
 
     @classmethod
     def load(
@@ -81,6 +87,8 @@ class Encoder:
         Raises LoadError (a ValueError) with `where` and `remedy`.
         """
         name = fsdecode(name_or_path)
+        if name not in ENCODINGS and name not in ALIASES and is_profile(name):
+            return cls.open(name, cache_bits=cache_bits, level=level, without=without)
         if name.endswith(".json"):
             if pattern is not None or specials is not None:
                 raise LoadError(
@@ -212,9 +220,26 @@ class Encoder:
         about = {
             "name": name, "pattern": found.name, "expressions": found.expressions, "unicode": unicode,
             "normalizer": normalizer, "specials": {token.text: token.id for token in tokens},
+            "added": tokens,
             "n_vocab": max([*ranks.values(), *(token.id for token in tokens)]) + 1,
         }
         return cls(tables, arguments, options, about)
+
+    @classmethod
+    def open(
+        cls, path: str | PathLike[str], *, cache_bits: int = CACHE_BITS, level: str | None = None,
+        without: Collection[str] = (),
+    ) -> Encoder:
+        """The encoder of a profile file: its tables are mapped, nothing is read but the head. LoadError."""
+        given, options, about = profiles.arguments(path, cache_bits, level, without)
+        try:
+            return cls(_core.Tables(*given, **options), given, options, about)
+        except (_core.DamagedError, _core.TableError) as error:
+            raise LoadError("a damaged profile, or one of another build", where=str(path), remedy=AGAIN) from error
+
+    def save(self, path: str | PathLike[str]) -> int:
+        """Writes the tables as a profile file, whole or not at all; returns its size in bytes. OSError."""
+        return profiles.save(self, path)
 
     @property
     def pretokenizer_path(self) -> str:
@@ -235,11 +260,23 @@ class Encoder:
 
         Any bytes are accepted; a `str` is its UTF-8, and a lone surrogate in it is a UnicodeEncodeError. With
         `specials`, special tokens are matched before anything else, the leftmost first and of these the longest;
-        without, their text is ordinary text. A pretoken of more than a few dozen bytes is merged in 24 bytes of
-        memory for each of its bytes. Raises MemoryError; OverflowError for a pretoken of 4 GiB.
+        without, their text is ordinary text. Raises ValueError where `specials` are asked for and none were given when
+        it was loaded; MemoryError; OverflowError for a pretoken of 4 GiB.
         """
-        ids: Ids = self._tables.encode(data, self._match(specials))
+        ids: Ids = self._tables.encode(data, specials=specials)
         return ids
+
+    def encode_list(self, data: Document, *, specials: bool = False) -> list[int]:
+        """As encode, as a list: an id is the same int object in all lists of one encoder."""
+        ids: list[int] = self._tables.encode_list(data, specials=specials)
+        return ids
+
+    def encode_into(self, data: Document, out: Ids, *, specials: bool = False) -> int:
+        """As encode, into the caller's numpy.uint32[n], contiguous and writable: returns how many ids there are.
+
+        As many as the document has bytes always fit. ValueError, and nothing written, if they do not.
+        """
+        return int(self._tables.encode_into(data, out, specials=specials))
 
     def encode_spans(self, data: Document, *, specials: bool = False) -> tuple[Ids, Offsets]:
         """(ids, spans): spans[i] are the start and end of token i in the document's bytes, numpy.uint64[n, 2].
@@ -248,7 +285,7 @@ class Encoder:
         boundary to the next: a token with a byte of such a chunk spans all of it, so that spans may overlap. A token
         that is only a prefix space spans nothing.
         """
-        result: tuple[Ids, Offsets] = self._tables.encode_spans(data, self._match(specials))
+        result: tuple[Ids, Offsets] = self._tables.encode_spans(data, specials=specials)
         return result
 
     def encode_batch(
@@ -262,6 +299,15 @@ class Encoder:
             raise TypeError(f"documents: one {type(documents).__name__}; give a list of documents, or use encode")
         result: tuple[Ids, Offsets] = self._tables.encode_batch(documents, _threads(threads), self._match(specials))
         return result
+
+    def encode_batch_lists(
+        self, documents: Iterable[Document], *, threads: int = 1, specials: bool = False
+    ) -> list[list[int]]:
+        """As encode_batch, a list of int a document."""
+        if isinstance(documents, (str, bytes, bytearray)):
+            raise TypeError(f"documents: one {type(documents).__name__}; give a list of documents, or use encode_list")
+        found: list[list[int]] = self._tables.encode_batch_lists(documents, _threads(threads), self._match(specials))
+        return found
 
     def encode_buffer(
         self, data: Document, offsets: Any, *, threads: int = 1, specials: bool = False
@@ -318,10 +364,13 @@ class Encoder:
         return result
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copied and pickled as what the tables are built from: another process builds them again."""
+        """Copied and pickled as what the tables are built from: another process builds, or maps, them again."""
+        if "block" in self._options:
+            tuned = self._options["settings"]
+            return _reopen, (type(self), self.path, tuned["cache_bits"])
         about = {"name": self.name, "pattern": self.pattern, "expressions": self.expressions,
                  "unicode": self.unicode, "normalizer": self.normalizer, "specials": self.specials,
-                 "n_vocab": self.n_vocab}
+                 "added": self.added, "n_vocab": self.n_vocab}
         return _rebuild, (type(self), self._arguments, self._options, about)
 
     def _traced(self) -> Any:
@@ -342,6 +391,10 @@ def _rebuild(
     kind: type[Encoder], arguments: tuple[Any, ...], options: dict[str, Any], about: dict[str, Any]
 ) -> Encoder:
     return kind(_core.Tables(*arguments, **options), arguments, options, about)
+
+
+def _reopen(kind: type[Encoder], path: str, cache_bits: int) -> Encoder:
+    return kind.open(path, cache_bits=cache_bits)
 
 
 def _threads(threads: int) -> int:

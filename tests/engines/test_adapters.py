@@ -167,6 +167,6 @@ def test_sentencepiece_reads_only_its_own_models(gpt2: dict[str, str], model: st
 
 
 def test_adapters_are_short() -> None:
-    """10 to 40 lines is what an adapter should need; ours hold a docstring and reasons for refusing too."""
-    for name in ("tiktoken", "tokenizers", "sentencepiece", "gigatoken"):
-        assert len(Path(load_roster()[name].adapter).read_text(encoding="utf-8").splitlines()) <= 80
+    """10 to 40 lines is what an adapter should need; ours hold reasons for refusing and what a bench times, too."""
+    for spec in load_roster().values():
+        assert len(Path(spec.adapter).read_text(encoding="utf-8").splitlines()) <= 100, spec.name

@@ -13,6 +13,7 @@ import numpy
 import pytest
 import tokenizers
 from tokassay.engines.dat_bpe import Encoder
+from tokassay.harness import known
 from tokassay.harness.load import load_vocabulary
 
 DOCUMENTS = [
@@ -87,6 +88,13 @@ def test_a_pattern_that_is_not_supported_is_a_row_with_its_reason(
     assert "pretokenizer: " in row["reason"] and "(?:a*)*" in row["reason"]
 
 
+@pytest.mark.parametrize("name", list(known.patterns()))
+def test_every_published_pattern_has_a_machine(name: str) -> None:
+    """Those of encodings.toml, by their text: the general path is for what nobody has published here."""
+    encoder = Encoder.from_ranks({bytes([byte]): byte for byte in range(256)}, pattern=(known.patterns()[name],))
+    assert encoder.pretokenizer_path == "machine"
+
+
 # ---- the real file (run by hand, or `nox -s network`)
 
 
@@ -96,7 +104,6 @@ def test_deepseek_v3_as_tokenizers_has_it(name: str) -> None:
     """Ids over the sample texts, class triples and fuzz; the vocabulary's merges are ranks, as loading proves."""
     from tokassay.corpora.fetch import fetch_file, find_entry
     from tokassay.corpora.open import open_corpus
-    from tokassay.harness import known
 
     encoding = known.find(name)
     assert encoding is not None

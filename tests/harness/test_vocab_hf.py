@@ -91,6 +91,10 @@ def test_pretokenizers_that_are_modelled(tmp_path: Path, stage: Any, patterns: t
         ({"pre_tokenizer": sequence(split(behavior="Removed"), LEVEL)}, "behavior Removed"),
         ({"pre_tokenizer": sequence(split(behavior="Removed", invert=True), LEVEL)}, "behavior Removed and invert"),
         ({"pre_tokenizer": sequence(split() | {"pattern": None}, LEVEL)}, "Split without a pattern"),
+        # tokenizers: Split("a$") parts "a\nb" after the first a, and "a{1,2}+" takes "aaa" whole.
+        ({"pre_tokenizer": sequence(split(r"\p{L}+|[^$]$"), LEVEL)}, "construct $ at 11"),
+        ({"pre_tokenizer": sequence(split(r"^\p{L}++"), LEVEL)}, "construct ^ at 0"),
+        ({"pre_tokenizer": sequence(split(r"[\]}+]\p{N}{1,3}+"), LEVEL)}, "construct }+ at 15"),
         ({"pre_tokenizer": sequence({"type": "Punctuation"}, LEVEL)}, "Punctuation is not modelled"),
         ({"pre_tokenizer": sequence(split(), LEVEL | {"add_prefix_space": True})}, "add_prefix_space"),
         ({"pre_tokenizer": sequence(split(r"\w+|\W"), LEVEL)}, r"pretokenizers[0]: pattern construct \w at 0"),

@@ -4,12 +4,14 @@
 #include <stdatomic.h>
 
 /* Documents are handed out in chunks of about so many bytes: small enough to level the threads, large enough that
- * taking one costs nothing. */
-enum { CHUNK_BYTES = 1 << 16 };
+ * taking one costs nothing. A longer document is cut into parts of at least that size. */
+enum { CHUNK_BYTES = 1 << 16, PART_BYTES = 1 << 20, COPY_ALONE = 1 << 18 };
 
 typedef struct {
-    size_t first, last; /* documents */
+    size_t first, last;     /* documents */
+    size_t from, to;        /* bytes of the only document, if it is a part of one */
     size_t worker, start, count; /* where its ids lie: in that worker's vector */
+    size_t at;              /* where they go */
 } batch_chunk;
 
 typedef struct {
@@ -17,8 +19,9 @@ typedef struct {
     const dat_document *documents;
     int specials;
     batch_chunk *chunks;
-    size_t chunk_count;
+    size_t chunk_count, chunk_room;
     uint64_t *offsets; /* offsets[i + 1] first holds the number of ids of document i */
+    uint32_t *values;  /* where the ids of the first chunk go, once all are known */
     atomic_size_t next;
     atomic_int failed; /* a dat_status: the others stop early */
 } batch_job;
@@ -32,6 +35,25 @@ typedef struct {
     int started;
 } batch_worker;
 
+static dat_status encode_chunk(batch_job *job, batch_worker *self, batch_chunk *chunk)
+{
+    chunk->worker = self->number;
+    chunk->start = self->ids.count;
+    dat_status status = DAT_OK;
+    for (size_t i = chunk->first; i < chunk->last && status == DAT_OK; i++) {
+        const dat_document *document = &job->documents[i];
+        size_t before = self->ids.count;
+        int part = chunk->to > 0;
+        status = dat_encode(job->vocab, self->scratch, document->data + (part ? chunk->from : 0),
+                            part ? chunk->to - chunk->from : document->size, job->specials, &self->ids, NULL, NULL);
+        if (!part) {
+            job->offsets[i + 1] = self->ids.count - before;
+        }
+    }
+    chunk->count = self->ids.count - chunk->start;
+    return status;
+}
+
 static void *work(void *argument)
 {
     batch_worker *self = argument;
@@ -41,57 +63,151 @@ static void *work(void *argument)
         if (taken >= job->chunk_count) {
             break;
         }
-        batch_chunk *chunk = &job->chunks[taken];
-        chunk->worker = self->number;
-        chunk->start = self->ids.count;
-        for (size_t i = chunk->first; i < chunk->last; i++) {
-            const dat_document *document = &job->documents[i];
-            size_t before = self->ids.count;
-            dat_status status = dat_encode(job->vocab, self->scratch, document->data, document->size, job->specials,
-                                           &self->ids, NULL, NULL);
-            if (status != DAT_OK) {
-                atomic_store_explicit(&job->failed, (int)status, memory_order_relaxed);
-                return NULL;
-            }
-            job->offsets[i + 1] = self->ids.count - before;
+        dat_status status = encode_chunk(job, self, &job->chunks[taken]);
+        if (status != DAT_OK) {
+            atomic_store_explicit(&job->failed, (int)status, memory_order_relaxed);
         }
-        chunk->count = self->ids.count - chunk->start;
     }
     return NULL;
 }
 
-static size_t cut_chunks(const dat_document *documents, size_t count, batch_chunk *chunks)
+/* A copy a thread: memory that is written for the first time costs as much as encoding does. */
+static void *copy_ids(void *argument)
 {
-    size_t made = 0, first = 0, bytes = 0;
-    for (size_t i = 0; i < count; i++) {
-        bytes += documents[i].size < CHUNK_BYTES ? documents[i].size : CHUNK_BYTES;
-        /* A document costs something even if it is empty. */
-        if (bytes >= CHUNK_BYTES || i - first >= 4096 || i + 1 == count) {
-            if (chunks != NULL) {
-                chunks[made] = (batch_chunk){first, i + 1, 0, 0, 0};
-            }
-            made++;
-            first = i + 1;
-            bytes = 0;
+    batch_worker *self = argument;
+    const batch_job *job = self->job;
+    for (size_t i = 0; i < job->chunk_count; i++) {
+        const batch_chunk *chunk = &job->chunks[i];
+        if (chunk->worker == self->number && chunk->count > 0) {
+            memcpy(job->values + chunk->at, self->ids.items + chunk->start, chunk->count * sizeof *job->values);
         }
     }
-    return made;
+    return NULL;
 }
 
-static dat_status gather(const batch_job *job, batch_worker *workers, dat_ids *values)
+static void run_workers(batch_worker *workers, size_t threads, void *(*task)(void *))
+{
+    for (size_t i = 1; i < threads; i++) {
+        workers[i].started = pthread_create(&workers[i].thread, NULL, task, &workers[i]) == 0;
+    }
+    (void)task(&workers[0]);
+    for (size_t i = 1; i < threads; i++) {
+        if (workers[i].started) {
+            (void)pthread_join(workers[i].thread, NULL);
+        } else if (task == copy_ids) {
+            /* A thread that the system refuses is not missed when chunks are taken; its copies would be. */
+            (void)copy_ids(&workers[i]);
+        }
+    }
+}
+
+/* Whether a document may be cut where a letter is followed by a space: in every machine's pattern a piece ends there,
+ * whatever stands before and behind, and no special token may reach across. What is done to text before it is split, and
+ * flags that take blanks, look further. */
+static int may_cut(const dat_vocab *vocab, int specials)
+{
+    if (vocab->splitter != NULL || vocab->before.nfc != NULL || vocab->before.prefix_space) {
+        return 0;
+    }
+    const dat_specials *all = &vocab->specials;
+    for (size_t i = 0; specials && i < all->count; i++) {
+        size_t start = all->offsets[i];
+        if (all->flags[i] != 0 || memchr(all->text + start, ' ', all->offsets[i + 1] - start) != NULL) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* The first place from `at` on where a letter is followed by a space; the document's size if there is none near. */
+static size_t next_cut(const dat_document *document, size_t at)
+{
+    size_t stop = document->size - at > PART_BYTES ? at + PART_BYTES : document->size;
+    for (; at < stop; at++) {
+        uint8_t before = document->data[at - 1] | 0x20;
+        if (document->data[at] == ' ' && before >= 'a' && before <= 'z') {
+            return at;
+        }
+    }
+    return document->size;
+}
+
+static dat_status add_chunk(batch_job *job, batch_chunk chunk)
+{
+    if (job->chunk_count == job->chunk_room) {
+        size_t room = job->chunk_room + job->chunk_room / 2 + 16;
+        batch_chunk *chunks = dat_grow(job->chunks, room, sizeof *chunks);
+        if (chunks == NULL) {
+            return DAT_NO_MEMORY;
+        }
+        job->chunks = chunks;
+        job->chunk_room = room;
+    }
+    job->chunks[job->chunk_count++] = chunk;
+    return DAT_OK;
+}
+
+static dat_status cut_parts(batch_job *job, size_t number)
+{
+    const dat_document *document = &job->documents[number];
+    dat_status status = DAT_OK;
+    for (size_t from = 0; from < document->size && status == DAT_OK;) {
+        size_t to = document->size - from > 2 * PART_BYTES ? next_cut(document, from + PART_BYTES) : document->size;
+        status = add_chunk(job, (batch_chunk){.first = number, .last = number + 1, .from = from, .to = to});
+        from = to;
+    }
+    return status;
+}
+
+static dat_status cut_chunks(batch_job *job, size_t count, size_t threads)
+{
+    int cutting = threads > 1 && may_cut(job->vocab, job->specials);
+    size_t first = 0, bytes = 0;
+    dat_status status = DAT_OK;
+    for (size_t i = 0; i < count && status == DAT_OK; i++) {
+        size_t size = job->documents[i].size;
+        int parts = cutting && size > 2 * PART_BYTES;
+        bytes += size < CHUNK_BYTES ? size : CHUNK_BYTES;
+        /* A document costs something even if it is empty. */
+        if (parts && first < i) {
+            status = add_chunk(job, (batch_chunk){.first = first, .last = i});
+            first = i;
+        }
+        if (parts && status == DAT_OK) {
+            status = cut_parts(job, i);
+        } else if (status == DAT_OK && (bytes >= CHUNK_BYTES || i - first >= 4096 || i + 1 == count)) {
+            status = add_chunk(job, (batch_chunk){.first = first, .last = i + 1});
+        } else {
+            continue;
+        }
+        first = i + 1;
+        bytes = 0;
+    }
+    return status;
+}
+
+static dat_status gather(batch_job *job, batch_worker *workers, size_t threads, dat_ids *values)
 {
     size_t total = 0;
     for (size_t i = 0; i < job->chunk_count; i++) {
-        total += job->chunks[i].count;
+        batch_chunk *chunk = &job->chunks[i];
+        chunk->at = total;
+        total += chunk->count;
+        if (chunk->to > 0) {
+            job->offsets[chunk->first + 1] += chunk->count;
+        }
     }
     dat_status status = dat_ids_room(values, total);
-    for (size_t i = 0; i < job->chunk_count && status == DAT_OK; i++) {
-        const batch_chunk *chunk = &job->chunks[i];
-        if (chunk->count > 0) {
-            memcpy(values->items + values->count, workers[chunk->worker].ids.items + chunk->start,
-                   chunk->count * sizeof *values->items);
-            values->count += chunk->count;
+    if (status == DAT_OK) {
+        job->values = values->items + values->count;
+        if (total < COPY_ALONE) {
+            for (size_t i = 0; i < threads; i++) {
+                (void)copy_ids(&workers[i]);
+            }
+        } else {
+            run_workers(workers, threads, copy_ids);
         }
+        values->count += total;
     }
     return status;
 }
@@ -101,51 +217,38 @@ dat_status dat_encode_batch(const dat_vocab *vocab, dat_scratch **scratches, siz
                             uint64_t *offsets)
 {
     offsets[0] = values->count;
+    dat_status status = DAT_OK;
+    if (threads == 1) {
+        for (size_t i = 0; i < count && status == DAT_OK; i++) {
+            status = dat_encode(vocab, scratches[0], documents[i].data, documents[i].size, specials, values, NULL, NULL);
+            offsets[i + 1] = values->count;
+        }
+        return status;
+    }
     batch_job job = {.vocab = vocab, .documents = documents, .specials = specials, .offsets = offsets};
     atomic_init(&job.next, 0);
     atomic_init(&job.failed, DAT_OK);
-    job.chunk_count = cut_chunks(documents, count, NULL);
+    memset(offsets + 1, 0, count * sizeof *offsets);
+    status = cut_chunks(&job, count, threads);
     threads = threads > job.chunk_count ? job.chunk_count : threads;
-    if (threads == 0) {
-        return DAT_OK;
-    }
-    job.chunks = dat_alloc(job.chunk_count, sizeof *job.chunks);
     batch_worker *workers = dat_zeroed(threads, sizeof *workers);
-    if (job.chunks == NULL || workers == NULL) {
+    if (status != DAT_OK || workers == NULL || threads == 0) {
         dat_free(job.chunks);
         dat_free(workers);
-        return DAT_NO_MEMORY;
+        return threads == 0 || status != DAT_OK ? status : DAT_NO_MEMORY;
     }
-    (void)cut_chunks(documents, count, job.chunks);
     for (size_t i = 0; i < threads; i++) {
         workers[i].job = &job;
         workers[i].scratch = scratches[i];
         workers[i].number = i;
     }
-    if (threads == 1) {
-        /* The only worker takes the chunks in order: its vector is the result. */
-        workers[0].ids = *values;
+    run_workers(workers, threads, work);
+    status = (dat_status)atomic_load(&job.failed);
+    if (status == DAT_OK) {
+        status = gather(&job, workers, threads, values);
     }
-    for (size_t i = 1; i < threads; i++) {
-        /* A thread that the system refuses is not missed: the others take its chunks. */
-        workers[i].started = pthread_create(&workers[i].thread, NULL, work, &workers[i]) == 0;
-    }
-    (void)work(&workers[0]);
-    for (size_t i = 1; i < threads; i++) {
-        if (workers[i].started) {
-            (void)pthread_join(workers[i].thread, NULL);
-        }
-    }
-    dat_status status = (dat_status)atomic_load(&job.failed);
-    if (threads == 1) {
-        *values = workers[0].ids;
-    } else {
-        if (status == DAT_OK) {
-            status = gather(&job, workers, values);
-        }
-        for (size_t i = 0; i < threads; i++) {
-            dat_ids_clear(&workers[i].ids);
-        }
+    for (size_t i = 0; i < threads; i++) {
+        dat_ids_clear(&workers[i].ids);
     }
     for (size_t i = 0; i < count && status == DAT_OK; i++) {
         offsets[i + 1] += offsets[i];

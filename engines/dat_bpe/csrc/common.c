@@ -82,31 +82,36 @@ void dat_free(void *block)
     free(block);
 }
 
+#ifdef DAT_HUGE
+/* `size` bytes of zeros, a multiple of DAT_HUGE, in huge pages if the system has them; NULL. */
+static void *map_huge(size_t size)
+{
+    uint8_t *block = mmap(NULL, size + DAT_HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (block == MAP_FAILED) {
+        return NULL;
+    }
+    size_t skip = (size_t)(-(uintptr_t)block & (DAT_HUGE - 1));
+    if (skip > 0) {
+        (void)munmap(block, skip);
+    }
+    (void)munmap(block + skip + size, DAT_HUGE - skip);
+    (void)madvise(block + skip, size, MADV_HUGEPAGE);
+    return block + skip;
+}
+#endif
+
 void *dat_large(size_t size)
 {
     if (size > SIZE_MAX / 2 || refused()) {
         return NULL;
     }
+    size = dat_large_size(size);
 #ifdef DAT_HUGE
     if (size >= DAT_HUGE) {
         /* Tables are read all over: with pages of 4 kB nearly every read also misses the processor's page table cache. */
-        size_t whole = dat_large_size(size);
-        uint8_t *block = mmap(NULL, whole + DAT_HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (block == MAP_FAILED) {
-            return NULL;
-        }
-        size_t skip = (size_t)(-(uintptr_t)block & (DAT_HUGE - 1));
-        if (skip > 0) {
-            (void)munmap(block, skip);
-        }
-        if (skip < DAT_HUGE) {
-            (void)munmap(block + skip + whole, DAT_HUGE - skip);
-        }
-        (void)madvise(block + skip, whole, MADV_HUGEPAGE);
-        return block + skip;
+        return map_huge(size);
     }
 #endif
-    size = dat_large_size(size);
     void *block = aligned_alloc(64, size);
     if (block != NULL) {
         memset(block, 0, size);
@@ -128,18 +133,56 @@ void dat_large_free(void *block, size_t size)
     free(block);
 }
 
+#ifdef DAT_HUGE
+/* Long vectors are mapped by themselves: they grow without a copy, and their first writing costs a page of 2 MB at a time
+ * and not 512 of 4 kB. */
+static uint32_t *grow_ids(dat_ids *ids, size_t room)
+{
+    size_t old = ids->room * sizeof *ids->items, size = dat_large_size(room * sizeof *ids->items);
+    if (refused()) {
+        return NULL;
+    }
+    if (old < DAT_HUGE) {
+        uint32_t *items = map_huge(size);
+        if (items != NULL && ids->count > 0) {
+            memcpy(items, ids->items, ids->count * sizeof *items);
+        }
+        if (items != NULL) {
+            free(ids->items);
+        }
+        return items;
+    }
+    void *moved = mremap(ids->items, dat_large_size(old), size, MREMAP_MAYMOVE);
+    if (moved == MAP_FAILED) {
+        return NULL;
+    }
+    (void)madvise(moved, size, MADV_HUGEPAGE);
+    return moved;
+}
+#endif
+
 dat_status dat_ids_room(dat_ids *ids, size_t more)
 {
     if (ids->room - ids->count >= more) {
         return DAT_OK;
     }
-    if (more > SIZE_MAX / 8 - ids->count) {
+    if (more > SIZE_MAX / 16 - ids->count) {
         return DAT_NO_MEMORY;
     }
     size_t need = ids->count + more;
     size_t room = ids->room + ids->room / 2;
     room = room < need ? need : room;
-    uint32_t *items = dat_grow(ids->items, room, sizeof *items);
+    uint32_t *items;
+#ifdef DAT_HUGE
+    if (room * sizeof *items >= DAT_HUGE) {
+        room = dat_large_size(room * sizeof *items) / sizeof *items;
+        items = grow_ids(ids, room);
+    } else {
+        items = dat_grow(ids->items, room, sizeof *items);
+    }
+#else
+    items = dat_grow(ids->items, room, sizeof *items);
+#endif
     if (items == NULL) {
         return DAT_NO_MEMORY;
     }
@@ -148,9 +191,42 @@ dat_status dat_ids_room(dat_ids *ids, size_t more)
     return DAT_OK;
 }
 
+void dat_ids_fit(dat_ids *ids)
+{
+    size_t size = ids->count * sizeof *ids->items;
+#ifdef DAT_HUGE
+    if (ids->room * sizeof *ids->items >= DAT_HUGE) {
+        /* Whole pages only, and never below what marks a mapped vector. */
+        size_t keep = dat_large_size(size < DAT_HUGE ? DAT_HUGE : size), have = ids->room * sizeof *ids->items;
+        if (keep < have) {
+            (void)munmap((uint8_t *)ids->items + keep, have - keep);
+            ids->room = keep / sizeof *ids->items;
+        }
+        return;
+    }
+#endif
+    uint32_t *items = size > 0 ? realloc(ids->items, size) : NULL;
+    if (items != NULL) {
+        ids->items = items;
+        ids->room = ids->count;
+    }
+}
+
+void dat_ids_free(uint32_t *items, size_t room)
+{
+#ifdef DAT_HUGE
+    if (room * sizeof *items >= DAT_HUGE) {
+        (void)munmap(items, dat_large_size(room * sizeof *items));
+        return;
+    }
+#endif
+    (void)room;
+    free(items);
+}
+
 void dat_ids_clear(dat_ids *ids)
 {
-    dat_free(ids->items);
+    dat_ids_free(ids->items, ids->room);
     ids->items = NULL;
     ids->count = ids->room = 0;
 }

@@ -41,6 +41,8 @@ typedef struct {
 } dat_ids;
 
 dat_status dat_ids_room(dat_ids *ids, size_t more);
+void dat_ids_fit(dat_ids *ids);                    /* gives back what is not used, as far as that is quick */
+void dat_ids_free(uint32_t *items, size_t room);   /* what was taken out of a vector */
 void dat_ids_clear(dat_ids *ids);
 
 #endif

@@ -36,7 +36,12 @@ typedef struct {
     dat_bytes prefixed; /* a stretch with a space before it */
     dat_ids found; /* ids of the pieces that were not in the cache */
     dat_settings settings;
+    size_t seen; /* bytes, until the caches have their full size */
+    int grown;
 } dat_scratch;
+
+/* To be told how many bytes come: gives the caches their full size when that is worth it. */
+dat_status dat_scratch_see(dat_scratch *scratch, size_t size);
 
 /* Appends the ids of a piece of at least one byte, without a cache. */
 dat_status dat_piece(const dat_vocab *vocab, dat_scratch *scratch, const uint8_t *piece, size_t size, dat_ids *out,

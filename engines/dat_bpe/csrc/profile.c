@@ -14,6 +14,16 @@ uint64_t dat_digest(const void *bytes, size_t size)
     return digest;
 }
 
+size_t dat_profile_start(void)
+{
+    return (sizeof(dat_profile) + DAT_PROFILE_ALIGN - 1) / DAT_PROFILE_ALIGN * DAT_PROFILE_ALIGN;
+}
+
+void dat_profile_seal(dat_profile *profile)
+{
+    profile->head = dat_digest(profile, offsetof(dat_profile, head));
+}
+
 dat_status dat_profile_check(const void *block, size_t size)
 {
     const dat_profile *profile = block;

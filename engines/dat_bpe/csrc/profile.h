@@ -53,6 +53,9 @@ extern const char dat_profile_magic[8];
 /* FNV-1a over bytes, for heads: 600 bytes. */
 uint64_t dat_digest(const void *bytes, size_t size);
 
+size_t dat_profile_start(void); /* of the first section */
+void dat_profile_seal(dat_profile *profile); /* sets the head's digest */
+
 /* Where section `which` lies in the block, if its place and size are possible; else NULL. */
 const void *dat_profile_section(const dat_profile *profile, enum dat_section which, size_t size);
 

@@ -444,7 +444,7 @@ dat_status dat_segment(const dat_vocab *vocab, dat_scratch *scratch, const uint8
     finder found;
     start_finder(&found, vocab, &scratch->split, p, end, (scratch->settings.uses & DAT_USE_CUTS) != 0);
     block_finder find = finder_of(vocab, scratch->settings.level);
-    dat_status status = found.status;
+    dat_status status = found.status == DAT_OK ? dat_scratch_see(scratch, (size_t)(end - p)) : found.status;
     while (p < end && status == DAT_OK) {
         found.base = p;
         found.count = 0;

@@ -4,11 +4,11 @@
  * A program is a row of 32-bit words (docs/FORMATS.md): eight of head, four an instruction, an offset a set, the sets.
  * Programs may come from a file: dat_splitter_build checks all that the machine relies on.
  *
- * Time: an instruction is carried out at one place of a text once for each way that leads there, and a choice (SPLIT,
- * RUN) once only, since what it came to is remembered. So splitting a text takes time proportional to text times
- * program, for all expressions: atomic groups and look-around keep the outcome of their choices too. Memory: for each
- * byte that one attempt to match looks ahead, a bit a choice and 32 bits a choice inside of a group that commits;
- * and a frame of 32 bytes a pending choice. */
+ * Time: a choice (SPLIT, RUN) is carried out once at each place of a text, since what it came to is remembered, and
+ * between two choices lie at most the program's instructions. So time is linear in the text, whatever the expression:
+ * atomic groups and look-around keep the outcome of their choices too. In the program it is at most quadratic. Memory:
+ * for each byte that one attempt to match looks ahead, a bit a choice, and 32 bits a choice inside of a group that
+ * commits and a possessive run; and 40 bytes a pending choice. */
 #ifndef DAT_SPLIT_H
 #define DAT_SPLIT_H
 

@@ -1,6 +1,6 @@
 /* All stages as one translation unit: what is called once a character is inlined without link-time optimization. */
-/* madvise and MAP_ANONYMOUS are no part of ISO C. */
-#define _DEFAULT_SOURCE 1
+/* madvise and mremap are no part of ISO C. */
+#define _GNU_SOURCE 1
 #include "common.c"
 #include "scan.c"
 #include "unicode_tables.c"
@@ -10,6 +10,7 @@
 #include "pretokenize.c"
 #include "pretokenize_deepseek.c"
 #include "split_program.c"
+#include "split_machine.c"
 #include "split.c"
 #include "dat.c"
 #include "pairs.c"

@@ -470,13 +470,13 @@ static dat_status assemble(builder *made, const dat_unicode *unicode, dat_patter
         [DAT_FLAGS] = count, [DAT_SHORTER] = 4 * count, [DAT_SPLITS] = 8 * count,
         [DAT_WORDS] = sizeof(dat_word) << head.word_bits, [DAT_CUTS] = UINT64_C(1) << (head.cut_bits - 3),
         [DAT_NEVER] = 8192, [DAT_ABOUT] = 0};
-    uint64_t at = (sizeof head + DAT_PROFILE_ALIGN - 1) / DAT_PROFILE_ALIGN * DAT_PROFILE_ALIGN;
+    uint64_t at = dat_profile_start();
     for (int i = 0; i < DAT_SECTIONS; i++) {
         head.sections[i] = (dat_place){at, sizes[i]};
         at += (sizes[i] + DAT_PROFILE_ALIGN - 1) / DAT_PROFILE_ALIGN * DAT_PROFILE_ALIGN;
     }
     head.size = at;
-    head.head = dat_digest(&head, offsetof(dat_profile, head));
+    dat_profile_seal(&head);
     dat_profile *profile = dat_large((size_t)at);
     if (profile == NULL) {
         return DAT_NO_MEMORY;

@@ -1,0 +1,84 @@
+"""How long it takes to be ready: load a vocabulary in a fresh process and encode the first hundred bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tokassay.engines.client import HostFailure
+from tokassay.harness.bench import Contestant, NoReference, Opener, Reference, first_difference, op_of
+from tokassay.harness.compare import Output
+from tokassay.harness.load import Loaded
+from tokassay.harness.rates import EXACT, UNVERIFIED, VOID, spread
+from tokassay.harness.texts import Half
+
+FIRST = 100  # bytes
+
+
+@dataclass
+class LoadRow:
+    """One engine's samples, one a repetition: wall and CPU nanoseconds of `load` and of the first call after it."""
+
+    engine: str
+    verdict: str = EXACT
+    detail: str = ""
+    load_ns: list[int] = field(default_factory=list)
+    load_cpu_ns: list[int] = field(default_factory=list)
+    first_ns: list[int] = field(default_factory=list)
+    first_cpu_ns: list[int] = field(default_factory=list)
+
+    def total_ms(self, cpu: bool) -> list[float]:
+        """Milliseconds of both together, one a repetition."""
+        load, first = (self.load_cpu_ns, self.first_cpu_ns) if cpu else (self.load_ns, self.first_ns)
+        return [(a + b) / 1e6 for a, b in zip(load, first, strict=True)]
+
+    def to_json(self) -> dict[str, Any]:
+        row: dict[str, Any] = dict(vars(self))
+        exact = self.verdict == EXACT and bool(self.load_ns)
+        row["ms"] = spread(self.total_ms(cpu=False)).to_json() if exact else None
+        row["cpu_ms"] = spread(self.total_ms(cpu=True)).to_json() if exact else None
+        return row
+
+
+def run_load(
+    loaded: Loaded,
+    half: Half,
+    contestants: Sequence[Contestant],
+    *,
+    open_one: Opener,
+    reference: Reference,
+    repeat: int = 7,
+    tick: Callable[[str], None] = lambda _: None,
+) -> list[LoadRow]:
+    """Every contestant `repeat` times in turns. `half` is the text whose ids the first call must give.
+
+    Importing the engine's package is not in the figure (it is the interpreter's), the loading of the vocabulary is:
+    files are in the page cache, since every repetition but the first finds them there.
+    """
+    rows = [LoadRow(who.label) for who in contestants]
+    try:
+        right = reference.expected(loaded, half, False)
+    except NoReference as error:
+        for row in rows:
+            row.verdict, row.detail = UNVERIFIED, str(error)
+        return rows
+    for _ in range(repeat):
+        for who, row in zip(contestants, rows, strict=True):
+            tick(who.label)
+            if row.verdict != EXACT:
+                continue
+            try:
+                with open_one(who, loaded) as host:
+                    told = host.measure(half.body(False), op_of("whole"))
+                    if told.digest[0] != right.digest:
+                        kept = Output.from_frames(host.kept())
+                        row.verdict, row.detail = VOID, first_difference(told, kept, right.output)
+                        continue
+                    row.load_ns.append(host.load_ns)
+                    row.load_cpu_ns.append(host.load_cpu_ns)
+                    row.first_ns.append(told.ns[0])
+                    row.first_cpu_ns.append(told.cpu_ns[0])
+            except HostFailure as error:
+                row.verdict, row.detail = error.verdict, error.detail
+    return rows

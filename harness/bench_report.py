@@ -1,0 +1,317 @@
+"""A bench as one JSON object, and that object as tables: plain rows that a terminal or Markdown shows.
+
+Tables are made from the object and from nothing else, so that a stored `--json` can be shown again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any
+
+from tokassay.harness.bench import Result
+from tokassay.harness.rates import EXACT, geometric_mean, row_json
+
+SCHEMA = "tokassay.bench/1"
+SHORT = 256  # documents below so many bytes are shown as nanoseconds a call
+MEAN_OF = ("english", "verses", "code", "mixed", "cjk")  # the kinds that a geometric mean is taken over
+STATES = {
+    "cold": "cold: first pass of a fresh process, load excluded",
+    "warm": "warm: after other text of the same kind",
+    "replay": "replay: the same bytes a second time",
+}
+
+
+@dataclass
+class Table:
+    """A table to be shown: `title` above it, `notes` below. Cells are plain words."""
+
+    title: str
+    columns: list[str]
+    rows: list[list[str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def cell_json(result: Result) -> dict[str, Any]:
+    """One cell in one state."""
+    size, documents = len(result.half.data), result.documents
+    return {
+        "vocab": result.cell.loaded.name,
+        "text": result.cell.text.kind,
+        "entry": result.cell.entry,
+        "state": result.state,
+        "bytes": size,
+        "documents": documents,
+        "digest": result.digest,
+        "reference": result.source,
+        "engines": [row_json(row, size, documents) for row in result.rows],
+    }
+
+
+def means(cells: Sequence[dict[str, Any]], subject: str) -> list[dict[str, Any]]:
+    """The subject's geometric mean ratio for each vocabulary, entry point and state, over the kinds of MEAN_OF."""
+    found = []
+    for key in _keys(cells):
+        ratios = {
+            cell["text"]: row["ratio"]["median"]
+            for cell in cells
+            if (cell["vocab"], cell["entry"], cell["state"]) == key and cell["text"] in MEAN_OF
+            for row in cell["engines"]
+            if row["engine"] == subject and row["ratio"]
+        }
+        mean = geometric_mean(ratios.values())
+        if mean is not None:
+            vocab, entry, state = key
+            found.append(
+                {"vocab": vocab, "entry": entry, "state": state, "engine": subject, "ratio": float(f"{mean:.5g}"),
+                 "texts": list(ratios)}
+            )
+    return found
+
+
+def measured(report: dict[str, Any]) -> bool:
+    """Whether there is any figure in it."""
+    return (
+        any(row["verdict"] == EXACT and row["cpu_ns"] for cell in report["cells"] for row in cell["engines"])
+        or any(row["ms"] for row in report["load"])
+        or any(size["ns_byte"] for row in report["growth"] for size in row["sizes"])
+        or any(row["ratio"] for row in report["threads"])
+    )
+
+
+def voids(report: dict[str, Any]) -> list[str]:
+    """Every row that has no figure, and why, in words."""
+    found = []
+    for cell in report["cells"]:
+        place = f"{cell['vocab']}, {cell['text']}, {cell['entry']}, {cell['state']}"
+        found += [_why(place, row["engine"], row["verdict"], row["detail"]) for row in cell["engines"]]
+    for row in report["load"]:
+        found.append(_why(f"{row['vocab']}, load", row["engine"], row["verdict"], row["detail"]))
+    for row in report["growth"]:
+        for size in row["sizes"]:
+            place = f"{row['vocab']}, {row['text']} of {size['bytes']:,} bytes"
+            found.append(_why(place, row["engine"], size["verdict"], size["detail"]))
+    for row in report["threads"]:
+        found.append(_why(f"{row['vocab']}, two threads, {row['entry']}", row["engine"], row["verdict"], row["detail"]))
+    return [one for one in found if one]
+
+
+def _why(place: str, engine: str, verdict: str, detail: str) -> str:
+    return "" if verdict == EXACT else f"{engine} ({place}): {verdict}" + (f": {detail}" if detail else "")
+
+
+# -- tables -----------------------------------------------------------------------------------------------
+
+
+def tables(report: dict[str, Any]) -> list[Table]:
+    """All tables of a report, in order."""
+    if report["switches"]:
+        return [switch_table(report), *ablation_tables(report)]
+    return [*speed_tables(report), *load_tables(report), *growth_tables(report), *thread_tables(report)]
+
+
+def speed_tables(report: dict[str, Any]) -> list[Table]:
+    """One for each vocabulary, entry point and state: texts down, engines across, the subject's ratio last."""
+    made, subject = [], report["subject"]
+    for vocab, entry, state in _keys(report["cells"]):
+        own = [
+            cell for cell in report["cells"] if (cell["vocab"], cell["entry"], cell["state"]) == (vocab, entry, state)
+        ]
+        engines = [row["engine"] for row in own[0]["engines"]]
+        ratio = f"{subject} / best rival"
+        table = Table(
+            f"{vocab}, {entry}, {STATES[state]}", ["text", *engines, *([ratio] if subject in engines else []), "ids"]
+        )
+        for cell in own:
+            rows = {row["engine"]: row for row in cell["engines"]}
+            shown = [_figure(cell, rows[engine]) for engine in engines]
+            last = [_ratio(rows[subject])] if subject in rows else []
+            table.rows.append([cell["text"], *shown, *last, cell["digest"][:8]])
+        for mean in report["means"]:
+            if (mean["vocab"], mean["entry"], mean["state"]) == (vocab, entry, state) and len(mean["texts"]) > 1:
+                blanks = [""] * len(engines)
+                table.rows.append([f"geometric mean of {len(mean['texts'])}", *blanks, f"{mean['ratio']:.2f}", ""])
+        if own:
+            table.notes.append(_forms(report, entry, engines))
+        made.append(table)
+    return made
+
+
+def load_tables(report: dict[str, Any]) -> list[Table]:
+    """Milliseconds of load and first call; how many times as long as the subject's."""
+    made = []
+    for vocab in dict.fromkeys(row["vocab"] for row in report["load"]):
+        table = Table(
+            f"{vocab}: load in a fresh process and encode 100 bytes",
+            ["engine", "wall ms", "CPU ms", "times the CPU time of the first"],
+        )
+        own = [row for row in report["load"] if row["vocab"] == vocab]
+        base = own[0]["cpu_ms"]
+        for row in own:
+            times = f"{row['cpu_ms']['median'] / base['median']:.2f}" if base and row["cpu_ms"] else "–"
+            table.rows.append([row["engine"], _spread(row["ms"], row), _spread(row["cpu_ms"], row), times])
+        made.append(table)
+    return made
+
+
+def growth_tables(report: dict[str, Any]) -> list[Table]:
+    """Nanoseconds a byte at both sizes, what one is of the other, and the memory of the larger."""
+    made = []
+    for vocab in dict.fromkeys(row["vocab"] for row in report["growth"]):
+        own = [row for row in report["growth"] if row["vocab"] == vocab]
+        sizes = [size["bytes"] for size in own[0]["sizes"]]
+        heads = [f"ns a byte, {size / 1e6:g} MB" for size in sizes]
+        table = Table(f"{vocab}: crafted texts, whole, cold", ["text", "engine", *heads, "growth", "peak memory, MB"])
+        for row in own:
+            shown = [_spread(size["ns_byte"], size) for size in row["sizes"]]
+            growth = f"{row['growth']:.2f}" if row["growth"] else "–"
+            peak = row["sizes"][-1]["peak_bytes"]
+            table.rows.append([row["text"], row["engine"], *shown, growth, f"{peak / 1e6:.0f}" if peak else "–"])
+        made.append(table)
+    return made
+
+
+def thread_tables(report: dict[str, Any]) -> list[Table]:
+    """What two threads and two processes gain over one, in wall time."""
+    made = []
+    for vocab in dict.fromkeys(row["vocab"] for row in report["threads"]):
+        own = [row for row in report["threads"] if row["vocab"] == vocab]
+        table = Table(
+            f"{vocab}: two threads beside two processes, {own[0]['text']}, {own[0]['bytes'] / 1e6:.0f} MB, wall time",
+            ["engine", "entry", "gain of two threads", "gain of two processes", "threads / processes"],
+        )
+        for row in own:
+            gains = [_spread(row[name], row) for name in ("gain_threads", "gain_processes", "ratio")]
+            table.rows.append([row["engine"], row["entry"], *gains])
+        made.append(table)
+    return made
+
+
+def _keys(cells: Iterable[dict[str, Any]]) -> list[tuple[str, str, str]]:
+    return list(dict.fromkeys((cell["vocab"], cell["entry"], cell["state"]) for cell in cells))
+
+
+def _figure(cell: dict[str, Any], row: dict[str, Any]) -> str:
+    """Megabytes a second, or nanoseconds a call where documents are short; the verdict where there is no figure."""
+    short = cell["documents"] > 1 and cell["bytes"] / cell["documents"] < SHORT
+    figure = row["ns_call"] if short else row["mb_s"]
+    return _spread(figure, row) + (" ns" if short and figure else "")
+
+
+def _spread(figure: dict[str, float] | None, row: dict[str, Any]) -> str:
+    if not figure:
+        return str(row["verdict"])
+    return f"{_short(figure['median'])} ({_short(figure['min'])}–{_short(figure['max'])})"
+
+
+def _short(value: float) -> str:
+    return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+
+
+def _ratio(row: dict[str, Any]) -> str:
+    if not row["ratio"]:
+        return "–"
+    ratio = row["ratio"]
+    return f"{ratio['median']:.2f} ({ratio['min']:.2f}–{ratio['max']:.2f}) {row['ratio_to']}"
+
+
+def _forms(report: dict[str, Any], entry: str, engines: Sequence[str]) -> str:
+    """What each engine was asked for and gives."""
+    told = {one["engine"]: one["entries"].get(entry, "") for one in report["engines"]}
+    return "Entry points: " + "; ".join(f"{name}: {told[name]}" for name in engines if told.get(name)) + "."
+
+
+def switch_table(report: dict[str, Any]) -> Table:
+    """What is turned off, and how."""
+    table = Table("Optimizations", ["optimization", "switched off by", "what it is"])
+    for one in report["switches"]:
+        table.rows.append([one["name"], f"{one['option']} = {one['off']}", one["what"]])
+    return table
+
+
+def ablation_tables(report: dict[str, Any]) -> list[Table]:
+    """One for each vocabulary, entry point and state: switches down, texts across. A figure is the CPU time with the
+    switch off over that with everything on, paired by repetition: above 1 it pays."""
+    made = []
+    for vocab, entry, state in _keys(report["cells"]):
+        own = [c for c in report["cells"] if (c["vocab"], c["entry"], c["state"]) == (vocab, entry, state)]
+        labels = [row["engine"] for row in own[0]["engines"]]
+        table = Table(f"{vocab}, {entry}, {STATES[state]}", ["", *(cell["text"] for cell in own)])
+        for place, label in enumerate(labels):
+            table.rows.append([label, *(_without(cell["engines"][0], cell["engines"][place]) for cell in own)])
+        table.notes.append(
+            "The first row is megabytes a second; the others are CPU time without it over CPU time with everything on, "
+            "median (least–greatest)."
+        )
+        made.append(table)
+    return made
+
+
+def _without(on: dict[str, Any], off: dict[str, Any]) -> str:
+    if not off["mb_s"]:
+        return str(off["verdict"])
+    if off is on:
+        return f"{on['mb_s']['median']:.0f} MB/s"
+    times = [b / max(a, 1) for a, b in zip(on["cpu_ns"], off["cpu_ns"], strict=False)]
+    return f"{median(times):.2f} ({min(times):.2f}–{max(times):.2f})" if times else "–"
+
+
+# -- Markdown ---------------------------------------------------------------------------------------------
+
+BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
+
+
+def markdown(report: dict[str, Any]) -> str:
+    """The report as a page: how it was made, then every table, then what has no figure and why."""
+    machine = report["machine"]
+    references = ", ".join(report["references"]) or "none"
+    lines = [
+        "# Ablation" if report["switches"] else "# Benchmarks",
+        "",
+        f"Made by `{report['command']}` on {report['finished'][:10]}.",
+        "",
+        f"Machine: {machine['cpu']}, {machine['cores']} cores, {machine['memory'] / 2**30:.0f} GiB, "
+        f"{machine['platform']}, Python {machine['python']}; load average {machine['load_average']} when it began. "
+        f"One thread, kept on processor {report['cpu']}, unless a table says otherwise.",
+        "",
+        "Every figure is of a call whose own output has the SHA-256 digest of the reference's ids on the same text "
+        f"({references}); the column *ids* begins it. Median (least–greatest) of {report['repeat']} repetitions, "
+        "engines in turns, each in a fresh process. Megabytes (10^6 bytes) of input a second of CPU time. A ratio is "
+        "that of CPU times of the same repetition, to the exact rival with the best median.",
+        "",
+        "| engine | version | options |",
+        "|---|---|---|",
+    ]
+    for engine in report["engines"]:
+        options = ", ".join(f"{name} = {value}" for name, value in engine["options"].items())
+        lines.append(f"| {engine['engine']} | {engine['version'] or '–'} | {options or '–'} |")
+    if report["texts"]:
+        lines += ["", "| text | what | sources | bytes of both halves | SHA-256 begins |", "|---|---|---|---|---|"]
+    for text in report["texts"]:
+        sizes = f"{text['a']['bytes']:,} and {text['b']['bytes']:,}"
+        digests = f"{text['a']['sha256'][:8]}, {text['b']['sha256'][:8]}"
+        sources = ", ".join(text["sources"]) or "generated"
+        lines.append(f"| {text['kind']} | {text['title']} | {sources} | {sizes} | {digests} |")
+    for table in tables(report):
+        lines += ["", f"## {table.title}", "", *markdown_table(table)]
+        lines += [line for note in table.notes for line in ("", note)]
+    if absent := voids(report):
+        lines += ["", "## Without a figure", "", *(f"- {one}" for one in absent)]
+    return "\n".join(lines) + "\n"
+
+
+def markdown_table(table: Table) -> list[str]:
+    """Its lines; a bar in a word is written so that it ends no cell."""
+    rows = [table.columns, ["---"] * len(table.columns), *table.rows]
+    return ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
+
+
+def between_markers(page: str, made: str) -> str:
+    """`made` in place of what stands between the markers of `page`; without markers it is the whole page."""
+    before, begin, rest = page.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        return made
+    body = "\n".join(line for line in made.splitlines() if not line.startswith("# "))
+    return f"{before}{BEGIN}\n{body.strip()}\n{END}{after}"

@@ -1,0 +1,314 @@
+"""One run of `tokassay bench`: what is asked for, in which order it is measured, and the report's object."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from tokassay.engines.client import HostFailure
+from tokassay.engines.environments import installed
+from tokassay.engines.roster import EngineSpec, load_roster
+from tokassay.harness import ablation
+from tokassay.harness.bench import (
+    ENGINES,
+    ENTRIES,
+    PIECE,
+    REFERENCES,
+    STATES,
+    WHOLE,
+    Cell,
+    Contestant,
+    Opener,
+    Reference,
+    contestant,
+    elsewhere,
+    opener,
+    run_cell,
+)
+from tokassay.harness.bench_growth import CRAFTED, run_growth
+from tokassay.harness.bench_load import FIRST, run_load
+from tokassay.harness.bench_report import SCHEMA, cell_json, means, measured
+from tokassay.harness.bench_threads import run_threads
+from tokassay.harness.environment import capture
+from tokassay.harness.errors import AGREED, NOTHING, InputError
+from tokassay.harness.hosts import find_spec, nearest
+from tokassay.harness.load import Loaded, load_vocabulary
+from tokassay.harness.texts import Half, Text, kinds, load_text, missing
+
+VOCABULARIES = ("gpt2", "cl100k")
+TEXTS = ("english", "verses", "code", "mixed", "cjk", "unique")
+THREADS_TEXT, THREADS_BYTES = "code", 32_000_000
+GROWTH_REPEAT = 3
+Tick = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is asked for; an empty tuple stands for the default. `size` is bytes of each half of a text."""
+
+    vocabularies: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+    entries: tuple[str, ...] = ()
+    engines: tuple[str, ...] = ()
+    states: tuple[str, ...] = ()
+    repeat: int = 7
+    cpu: int = 1
+    size: int = 8_000_000
+    tables: bool = True
+    load: bool = False
+    growth: bool = False
+    threads: bool = False
+    ablation: bool = False
+    switches: Path | None = None
+    short: bool = False
+    roster: tuple[Path, ...] = ()
+    command: str = "tokassay bench"
+
+
+def run(plan: Plan, console: Console) -> dict[str, Any]:
+    """Measure what the plan asks for; the report's object. Raises InputError before anything is measured."""
+    begun = datetime.now(UTC)
+    roster = load_roster(*plan.roster)
+    plan = checked(plan, console)
+    switches = ablation.switches(plan.switches) if plan.ablation else []
+    who = ablation.contestants(switches, roster) if plan.ablation else contestants(plan, roster, console)
+    vocabularies = [load_vocabulary(name) for name in plan.vocabularies]
+    reference = Reference(
+        [contestant(name, roster) for name in REFERENCES], opener(roster), contestant(PIECE, roster)
+    )
+    report: dict[str, Any] = {
+        "schema": SCHEMA,
+        "command": plan.command,
+        "started": begun.isoformat(timespec="seconds"),
+        "tokassay": version("tokassay"),
+        "machine": {**capture(), "load_average": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None},
+        "cpu": plan.cpu,
+        "repeat": plan.repeat,
+        "subject": who[0].label,
+        "engines": [],
+        "texts": [],
+        "switches": [vars(one) for one in switches],
+        "cells": [],
+        "means": [],
+        "load": [],
+        "growth": [],
+        "threads": [],
+    }
+    with elsewhere([plan.cpu]), progress(console) as bar:
+        report["engines"] = [about(one, vocabularies[0], opener(roster)) for one in who]
+        run_all(plan, roster, who, vocabularies, reference, report, bar)
+    found = [cell["reference"] for cell in report["cells"]] + [row.get("reference", "") for row in report["load"]]
+    report["references"] = sorted({one for one in found if one})
+    report["means"] = means(report["cells"], report["subject"])
+    report["finished"] = datetime.now(UTC).isoformat(timespec="seconds")
+    report["exit_code"] = AGREED if measured(report) else NOTHING
+    return report
+
+
+def checked(plan: Plan, console: Console) -> Plan:
+    """The plan with its defaults, every name known and every text at hand. Raises InputError."""
+    texts = plan.texts or (*TEXTS, *(("short",) if plan.short else ()))
+    known = kinds()
+    for name in texts:
+        if name not in known:
+            raise InputError(f"no kind of text is called {name}", where="--text", remedy=nearest(name, known))
+    absent = missing([*texts] if plan.tables or plan.ablation else [])
+    if plan.threads or plan.load:
+        absent = list(dict.fromkeys([*absent, *missing([THREADS_TEXT, "english"])]))
+    if absent:
+        raise InputError(
+            f"{', '.join(absent)} {'is' if len(absent) == 1 else 'are'} not in the cache", where="--text",
+            remedy=f"run: tokassay corpora fetch {' '.join(absent)}",
+        )
+    for flag, words, allowed in (("--entry", plan.entries, ENTRIES), ("--state", plan.states, STATES)):
+        for word in words:
+            if word not in allowed:
+                raise InputError(f"{word} is not known", where=flag, remedy=f"use {', '.join(allowed)}")
+    usable = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [plan.cpu]
+    cpu = plan.cpu
+    if cpu not in usable:
+        cpu = usable[-1]
+        console.print(f"[dim]note:[/] there is no processor {plan.cpu}; measuring on {cpu}", highlight=False)
+    return replace(
+        plan, texts=texts, cpu=cpu, vocabularies=plan.vocabularies or VOCABULARIES, entries=plan.entries or ENTRIES,
+        states=plan.states or STATES[:2],
+    )
+
+
+def contestants(plan: Plan, roster: Mapping[str, EngineSpec], console: Console) -> list[Contestant]:
+    """Who takes part: those named, all of which must be installed, or the default ones that are."""
+    if plan.engines:
+        found = [contestant(name, roster) for name in plan.engines]
+        absent = [one.spec.name for one in found if not installed(one.spec)]
+        if absent:
+            raise InputError(
+                f"{absent[0]} is not installed", where="--engines", remedy=f"run: tokassay engines install {absent[0]}"
+            )
+        return found
+    found = [Contestant(name, find_spec(name, roster)) for name in ENGINES]
+    for one in found:
+        if not installed(one.spec):
+            console.print(
+                f"[dim]note:[/] {one.label} is left out; run: tokassay engines install {one.label}", highlight=False
+            )
+    return [one for one in found if installed(one.spec)]
+
+
+def about(who: Contestant, loaded: Loaded, open_one: Opener) -> dict[str, Any]:
+    """What the report says of an engine: its version by its own word."""
+    try:
+        with open_one(who, loaded) as host:
+            told = str(host.hello()["version"])
+    except HostFailure:
+        told = who.spec.pinned
+    entries = {entry: who.spec.entry_points.get(entry.replace("-", "_"), "") for entry in ENTRIES}
+    return {
+        "engine": who.label, "version": told, "requirement": who.spec.requirement, "options": dict(who.options),
+        "build": who.spec.build_digest(), "entries": entries,
+    }
+
+
+def run_all(
+    plan: Plan,
+    roster: Mapping[str, EngineSpec],
+    who: Sequence[Contestant],
+    vocabularies: Sequence[Loaded],
+    reference: Reference,
+    report: dict[str, Any],
+    bar: Progress,
+) -> None:
+    """Every section that is asked for, in order, into the report."""
+    pinned = opener(roster, cpus=[plan.cpu])
+    if plan.tables or plan.ablation:
+        for name in plan.texts:
+            text = load_text(name, plan.size)
+            report["texts"].append(text.to_json())
+            cells = [
+                Cell(loaded, text, entry)
+                for loaded in vocabularies
+                for entry in plan.entries
+                if not text.entries or entry in text.entries
+            ]
+            run_cells(plan, cells, who, pinned, reference, report, bar)
+            reference.forget()
+        report["cells"].sort(key=lambda cell: plan.vocabularies.index(cell["asked"]))
+    if plan.ablation:
+        return
+    for asked, loaded in zip(plan.vocabularies, vocabularies, strict=True):
+        if plan.load:
+            half = Half(load_text("english", 1_000_000).a.data[:FIRST])
+            with task(bar, f"{asked}, load", plan.repeat * len(who)) as tick:
+                rows = run_load(
+                    loaded, half, [*who, *loaders(who, roster)], open_one=pinned, reference=reference,
+                    repeat=plan.repeat, tick=tick,
+                )
+            source = reference.expected(loaded, half, False).source
+            report["load"] += [{"vocab": loaded.name, "reference": source, **row.to_json()} for row in rows]
+        if plan.growth:
+            steps = len(CRAFTED) * 2 * GROWTH_REPEAT * len(who)
+            with task(bar, f"{asked}, growth", steps) as tick:
+                grown = run_growth(
+                    loaded, who, open_one=pinned, reference=reference, repeat=min(plan.repeat, GROWTH_REPEAT), tick=tick
+                )
+            report["growth"] += [{"vocab": loaded.name, **row.to_json()} for row in grown]
+        if plan.threads:
+            report["threads"] += threads(plan, asked, loaded, who, roster, reference, bar)
+        reference.forget()
+
+
+def loaders(who: Sequence[Contestant], roster: Mapping[str, EngineSpec]) -> list[Contestant]:
+    """The references' own loaders, which the load of an engine is compared with, where they do not take part anyway."""
+    names = {one.spec.name for one in who}
+    return [Contestant(name, roster[name]) for name in REFERENCES if name not in names and name in roster]
+
+
+def run_cells(
+    plan: Plan,
+    cells: Sequence[Cell],
+    who: Sequence[Contestant],
+    pinned: Opener,
+    reference: Reference,
+    report: dict[str, Any],
+    bar: Progress,
+) -> None:
+    """Cells one after the other, each with its own line of progress."""
+    asked = {load_vocabulary(name).name: name for name in plan.vocabularies}
+    for cell in cells:
+        what = f"{cell.loaded.name}, {cell.text.kind}, {cell.entry}"
+        with task(bar, what, plan.repeat * len(who)) as tick:
+            results = run_cell(
+                cell, who, open_one=pinned, reference=reference, states=plan.states, repeat=plan.repeat, tick=tick
+            )
+        report["cells"] += [{**cell_json(result), "asked": asked[cell.loaded.name]} for result in results]
+
+
+def threads(
+    plan: Plan,
+    asked: str,
+    loaded: Loaded,
+    who: Sequence[Contestant],
+    roster: Mapping[str, EngineSpec],
+    reference: Reference,
+    bar: Progress,
+) -> list[dict[str, Any]]:
+    """Two threads beside two processes, for the whole text and for a batch of documents."""
+    usable = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [0]
+    other = [one for one in _processors() if one != plan.cpu] or usable
+    cpus = (other[0], plan.cpu)
+    if cpus[0] == cpus[1]:
+        raise InputError("there is one processor only", where="--threads", remedy="run it where there are two")
+    text = load_text(THREADS_TEXT, THREADS_BYTES)
+    found = []
+    for entry in [one for one in ("batch-flat", WHOLE) if one in plan.entries]:
+        cell = Cell(loaded, Text(text.kind, text.title, text.sources, text.entries, text.a, text.b), entry)
+        with task(bar, f"{asked}, two threads, {entry}", plan.repeat * len(who)) as tick:
+            rows = run_threads(
+                cell, who, opener_on=lambda n, on: opener(roster, threads=n, cpus=on), reference=reference, cpus=cpus,
+                repeat=plan.repeat, tick=tick,
+            )
+        found += [
+            {"vocab": loaded.name, "text": text.kind, "bytes": len(text.a.data), **row.to_json()} for row in rows
+        ]
+    return found
+
+
+def _processors() -> list[int]:
+    """Every processor of the machine, whatever this process keeps to at the moment."""
+    return list(range(os.cpu_count() or 1))
+
+
+@contextmanager
+def progress(console: Console) -> Iterator[Progress]:
+    """A bar on standard error; silent where that is no terminal."""
+    bar = Progress(
+        TextColumn("{task.description}"), BarColumn(bar_width=16), MofNCompleteColumn(),
+        TextColumn("{task.fields[engine]}"), TimeElapsedColumn(),
+        console=console, transient=True, disable=not console.is_terminal,
+    )
+    with bar:
+        yield bar
+
+
+@contextmanager
+def task(bar: Progress, what: str, steps: int) -> Iterator[Tick]:
+    """One line of progress: call what it gives with the engine's name before each step."""
+    line = bar.add_task(what, total=steps, completed=0, engine="")
+    begun = False
+
+    def tick(engine: str) -> None:
+        nonlocal begun
+        bar.update(line, engine=engine, advance=1 if begun else 0)
+        begun = True
+
+    try:
+        yield tick
+    finally:
+        bar.remove_task(line)

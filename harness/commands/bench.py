@@ -1,0 +1,146 @@
+"""`tokassay bench`: how fast, of those whose ids are right on the very output that was timed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from tokassay.harness.commands.options import Json, Roster, print_json
+
+if TYPE_CHECKING:
+    from tokassay.harness.bench_run import Plan
+
+app = typer.Typer()
+WIDTH = 132  # of tables that go to a file or a pipe
+Many = list[str] | None
+
+
+@app.command()
+def bench(
+    context: typer.Context,
+    vocab: Annotated[Many, typer.Option(help="Vocabularies, by commas or one at a time; default gpt2,cl100k.")] = None,
+    text: Annotated[
+        Many,
+        typer.Option(help="Kinds of text; default english,verses,code,mixed,cjk,unique (short too with --all)."),
+    ] = None,
+    entry: Annotated[Many, typer.Option(help="whole, documents-list, batch-flat, batch-list; default all.")] = None,
+    engines: Annotated[
+        Many,
+        typer.Option(help="Engines, NAME or NAME[option=value]; the first is compared with the best other. Default: "
+                     "dat-bpe and the rivals that are installed."),
+    ] = None,
+    state: Annotated[Many, typer.Option(help="cold, warm, replay; default cold,warm.")] = None,
+    repeat: Annotated[int, typer.Option(min=1, help="Repetitions, engines in turns, each in a fresh process.")] = 7,
+    cpu: Annotated[int, typer.Option(min=0, help="The processor that engines are kept on.")] = 1,
+    size: Annotated[float, typer.Option(min=0.001, help="Megabytes of each half of a text, at most.")] = 8.0,
+    load: Annotated[bool, typer.Option("--load", help="Measure loading and the first hundred bytes instead.")] = False,
+    growth: Annotated[bool, typer.Option("--growth", help="Measure crafted texts at 64 kB and 16 MB instead.")] = False,
+    threads: Annotated[
+        int, typer.Option(min=1, max=2, help="2: measure two threads beside two processes, over 32 MB, instead.")
+    ] = 1,
+    ablation: Annotated[
+        bool, typer.Option("--ablation", help="Measure dat-bpe without each of its optimizations instead.")
+    ] = False,
+    switches: Annotated[Path | None, typer.Option(help="Another table of optimizations for --ablation.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All but --ablation, in one run.")] = False,
+    roster: Roster = None,
+    as_json: Json = False,
+    markdown: Annotated[
+        Path | None, typer.Option(help="Write the tables to this file, as docs/BENCHMARKS.md or docs/ABLATION.md.")
+    ] = None,
+) -> None:
+    """Measure the engines' best entry points, and show a speed only beside a matching digest of the timed output.
+
+    Each repetition is a fresh process on one processor. `cold` is its first pass over a text, load excluded; `warm` is
+    other text of the same kind after it. Exit codes: 0 measured (a void row is shown and is no failure), 2 wrong use,
+    4 nothing was measured.
+    """
+    from rich.console import Console
+    from tokassay.harness.bench_run import Plan, run
+    from tokassay.harness.errors import AGREED, NOTHING
+
+    plan = Plan(
+        vocabularies=words(vocab), texts=words(text), entries=words(entry), engines=words(engines), states=words(state),
+        repeat=repeat, cpu=cpu, size=int(size * 1e6), tables=everything or not (load or growth or threads > 1),
+        load=load or everything, growth=growth or everything, threads=threads > 1 or everything, ablation=ablation,
+        switches=switches, short=everything, roster=tuple(roster or ()), command=spelled(context),
+    )
+    console = Console(stderr=True)
+    report = run(plan, console)
+    if markdown is not None:
+        write(markdown, report, plan)
+    if as_json:
+        print_json(report)
+    else:
+        show(report)
+    raise typer.Exit(AGREED if report["exit_code"] == 0 else NOTHING)
+
+
+def spelled(context: typer.Context) -> str:
+    """The command line that repeats this one: what was given, by its options' names."""
+    import shlex
+
+    parts = ["tokassay", "bench"]
+    for parameter in context.command.params:
+        value = context.params.get(parameter.name or "")
+        source = context.get_parameter_source(parameter.name or "")
+        if source is None or source.name != "COMMANDLINE" or parameter.name == "markdown":
+            continue
+        flag = max(parameter.opts, key=len)
+        if isinstance(value, bool):
+            parts.append(flag)
+        else:
+            values = value if isinstance(value, list | tuple) else [value]
+            parts += [word for one in values for word in (flag, str(one))]
+    return shlex.join(parts)
+
+
+def words(given: list[str] | None) -> tuple[str, ...]:
+    """Names given one at a time or with commas; a comma inside of [ ] parts nothing."""
+    found: list[str] = []
+    for one in given or ():
+        depth, start = 0, 0
+        for at, letter in enumerate(one + ","):
+            depth += (letter == "[") - (letter == "]")
+            if letter == "," and depth <= 0:
+                found.append(one[start:at].strip())
+                start = at + 1
+        found.append(one[start:].strip())
+    return tuple(dict.fromkeys(name for name in found if name))
+
+
+def show(report: dict[str, object]) -> None:
+    """Every table of the report on standard output, and what has no figure."""
+    from rich.console import Console
+    from rich.table import Table
+    from tokassay.harness.bench_report import tables, voids
+
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=WIDTH)
+    for table in tables(report):
+        made = Table(title=table.title, title_justify="left")
+        for number, column in enumerate(table.columns):
+            made.add_column(column, justify="right" if number else "left", overflow="fold")
+        for row in table.rows:
+            made.add_row(*(cell.replace(" (", "\n(").replace(") ", ")\n") for cell in row))
+        console.print(made)
+    for one in voids(report):
+        console.print(one, markup=False)
+    if report["exit_code"]:
+        console.print("nothing was measured", markup=False)
+
+
+def write(path: Path, report: dict[str, object], plan: Plan) -> None:
+    """The Markdown page; where the file has markers, only what stands between them is replaced."""
+    from tokassay.harness.bench_report import between_markers, markdown
+    from tokassay.harness.errors import InputError
+
+    try:
+        before = path.read_text(encoding="utf-8") if path.exists() else ""
+        path.write_text(between_markers(before, markdown(report)), encoding="utf-8")
+    except OSError as error:
+        raise InputError(
+            f"cannot be written: {error.strerror}", where=str(path), remedy="name a file in a folder that is there"
+        ) from error

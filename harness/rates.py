@@ -1,0 +1,107 @@
+"""Figures of a bench: what the samples of a cell come to, and the ratio of two engines, paired by repetition."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any
+
+EXACT, VOID, UNVERIFIED = "exact", "void", "unverified"
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Median, least and greatest of some numbers."""
+
+    median: float
+    min: float
+    max: float
+
+    def to_json(self) -> dict[str, float]:
+        """Rounded to five significant digits."""
+        return {name: float(f"{value:.5g}") for name, value in vars(self).items()}
+
+
+def spread(values: Sequence[float]) -> Spread:
+    """The spread of at least one value."""
+    return Spread(median(values), min(values), max(values))
+
+
+@dataclass
+class Row:
+    """One engine in one cell and state. `verdict`: `exact`, `void`, or why there is no figure.
+
+    `cpu_ns` and `ns` have one entry a repetition: CPU time of all threads and wall time of the timed call. `peak_bytes`
+    is the most memory that its process ever had resident, over all repetitions.
+    """
+
+    engine: str
+    verdict: str = EXACT
+    detail: str = ""
+    form: str = ""
+    cpu_ns: list[int] = field(default_factory=list)
+    ns: list[int] = field(default_factory=list)
+    peak_bytes: int = 0
+    ratio_to: str = ""
+    ratio: Spread | None = None
+
+    @property
+    def exact(self) -> bool:
+        """Whether every timed call gave the reference's ids: only then there is a speed."""
+        return self.verdict == EXACT and bool(self.cpu_ns)
+
+    def fail(self, verdict: str, detail: str) -> None:
+        """No figure, and what is to be said instead. The times are dropped: nothing can show them."""
+        self.verdict, self.detail = verdict, detail
+        self.cpu_ns.clear()
+        self.ns.clear()
+
+    def speed(self, size: int) -> Spread | None:
+        """Megabytes (10^6 bytes) of input a second of CPU time; None without exact ids."""
+        return spread([size * 1000 / max(one, 1) for one in self.cpu_ns]) if self.exact else None
+
+    def per_call(self, documents: int) -> Spread | None:
+        """Nanoseconds of CPU time a document; None without exact ids."""
+        return spread([one / documents for one in self.cpu_ns]) if self.exact else None
+
+
+def compare(rows: Sequence[Row]) -> None:
+    """Give every exact row its ratio to the best other exact one: above 1 it is the faster.
+
+    The best is the one with the least median of CPU time. The ratio is that of the two times of each repetition, and
+    of these the median: what slowed the machine for one round slowed both.
+    """
+    exact = [row for row in rows if row.exact]
+    for row in exact:
+        rivals = [other for other in exact if other is not row]
+        row.ratio, row.ratio_to = None, ""
+        if rivals:
+            best = min(rivals, key=lambda other: median(other.cpu_ns))
+            row.ratio_to = best.engine
+            row.ratio = spread([theirs / max(own, 1) for theirs, own in zip(best.cpu_ns, row.cpu_ns, strict=False)])
+
+
+def geometric_mean(values: Iterable[float]) -> float | None:
+    """Of positive numbers; None of none."""
+    logs = [math.log(value) for value in values]
+    return math.exp(sum(logs) / len(logs)) if logs else None
+
+
+def row_json(row: Row, size: int, documents: int) -> dict[str, Any]:
+    """The row as it stands in the report."""
+    speed, call = row.speed(size), row.per_call(documents)
+    return {
+        "engine": row.engine,
+        "verdict": row.verdict,
+        "detail": row.detail,
+        "form": row.form,
+        "cpu_ns": row.cpu_ns,
+        "ns": row.ns,
+        "peak_bytes": row.peak_bytes,
+        "mb_s": speed.to_json() if speed else None,
+        "ns_call": call.to_json() if call else None,
+        "ratio_to": row.ratio_to or None,
+        "ratio": row.ratio.to_json() if row.ratio else None,
+    }

@@ -1,0 +1,173 @@
+"""The texts that speed is measured on: two halves of one kind that share no byte position, cut into documents.
+
+Both halves of a kind are taken from its sources in turns, group by group of 64 kB, and evenly over their length: what
+one half has of a source, the other has too, and neither has the other's text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.resources import files
+
+import numpy as np
+from tokassay.corpora.crafted import CRAFTED, ONE_PRETOKEN
+from tokassay.corpora.fetch import cache_dir
+from tokassay.corpora.open import open_corpus
+from tokassay.corpora.prepared import manifest_of, real_entries
+from tokassay.engines.frames import pack_buffer
+from tokassay.harness.domains import NEUTRAL, domains_of
+from tokassay.harness.errors import InputError
+
+GROUP = 1 << 16
+DOCUMENT = 4096
+MEGABYTE = 1_000_000
+PRESET = "bench.toml"
+
+
+@dataclass(frozen=True)
+class Half:
+    """One text, and the size its documents are cut to. `one_pretoken`: no pattern splits it, by its construction."""
+
+    data: bytes = field(repr=False)
+    document: int = DOCUMENT
+    one_pretoken: bool = False
+
+    @cached_property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.data).hexdigest()
+
+    @cached_property
+    def borders(self) -> list[int]:
+        """Offsets of the documents: a cut stands at most `document` bytes after the last, at a character's border."""
+        return borders(self.data, self.document)
+
+    def body(self, cut: bool) -> bytes:
+        """The documents' body of the host protocol: the whole text, or its cuts."""
+        return pack_buffer(self.data, np.array(self.borders if cut else [0, len(self.data)], np.uint64))
+
+    def documents(self, cut: bool) -> int:
+        """How many documents `body` has."""
+        return len(self.borders) - 1 if cut else 1
+
+
+@dataclass(frozen=True)
+class Text:
+    """A kind of text in two halves: `a` is read first, `b` by a process that has seen `a`."""
+
+    kind: str
+    title: str
+    sources: tuple[str, ...]
+    entries: tuple[str, ...]
+    a: Half
+    b: Half
+
+    def to_json(self) -> dict[str, object]:
+        """The row of the report: no text, but what identifies it."""
+        halves = {
+            name: {"bytes": len(half.data), "documents": half.documents(True), "sha256": half.sha256}
+            for name, half in (("a", self.a), ("b", self.b))
+        }
+        return {"kind": self.kind, "title": self.title, "sources": list(self.sources), **halves}
+
+
+def borders(data: bytes, size: int) -> list[int]:
+    """Offsets 0 to len(data): each at most `size` after the one before, and at a character's border where `data` is
+    UTF-8 and `size` at least 4."""
+    found, at = [0], 0
+    while at < len(data):
+        end = min(at + size, len(data))
+        while end < len(data) and end > at + 1 and data[end] & 0xC0 == 0x80:
+            end -= 1
+        found.append(end)
+        at = end
+    return found
+
+
+def kinds() -> dict[str, dict[str, object]]:
+    """The kinds of the preset by name, then the crafted ones."""
+    text = files("tokassay.harness").joinpath("presets", PRESET).read_text(encoding="utf-8")
+    known: dict[str, dict[str, object]] = tomllib.loads(text)
+    for name in CRAFTED:
+        known.setdefault(name, {"title": name, "crafted": name, "entries": ["whole"]})
+    return known
+
+
+def missing(names: list[str]) -> list[str]:
+    """Catalogue names that these kinds need and that are not prepared in the cache."""
+    entries = {entry.slug: entry for entry in real_entries()}
+    needed = [str(source) for name in names for source in _list(kinds()[name].get("sources"))]
+    return [slug for slug in dict.fromkeys(needed) if manifest_of(entries[slug]) is None]
+
+
+def load_text(kind: str, size: int) -> Text:
+    """Both halves of a kind, each of at most `size` bytes. Raises InputError, naming the command that fetches."""
+    known = kinds()
+    if kind not in known:
+        raise InputError(f"no kind of text is called {kind}", where="--text", remedy=f"known are {', '.join(known)}")
+    if absent := missing([kind]):
+        raise InputError(
+            f"{kind} needs {', '.join(absent)}, not in {cache_dir()}",
+            where="--text",
+            remedy=f"run: tokassay corpora fetch {' '.join(absent)}",
+        )
+    table = known[kind]
+    sources = tuple(str(source) for source in _list(table.get("sources")))
+    size = min(size, int(str(table.get("megabytes", size))) * MEGABYTE)
+    if "crafted" in table:
+        make = CRAFTED[str(table["crafted"])]
+        halves = make(size, 0), make(size, 1)
+    else:
+        halves = split(list(groups(sources)), size)
+    document = int(str(table.get("document", DOCUMENT)))
+    entries = tuple(str(entry) for entry in _list(table.get("entries")))
+    a, b = (Half(data, document, table.get("crafted") in ONE_PRETOKEN) for data in halves)
+    return Text(kind, str(table["title"]), sources, entries, a, b)
+
+
+def _list(value: object) -> list[object]:
+    return list(value) if isinstance(value, list) else []
+
+
+def groups(sources: tuple[str, ...]) -> Iterator[bytes]:
+    """The neutral documents of the sources, each with a line's end, in groups of 64 kB or one document."""
+    held: list[bytes] = []
+    length = 0
+    for source in sources:
+        for buffer, offsets, _ in open_corpus(source).columns():
+            data, edges = bytes(buffer), offsets.tolist()
+            for i in np.flatnonzero(domains_of(buffer, offsets) == NEUTRAL).tolist():
+                held.append(data[edges[i] : edges[i + 1]] + b"\n")
+                length += len(held[-1])
+                if length >= GROUP:
+                    yield b"".join(held)
+                    held, length = [], 0
+    if held:
+        yield b"".join(held)
+
+
+def split(found: list[bytes], size: int) -> tuple[bytes, bytes]:
+    """Two texts of at most `size` bytes from every other group, thinned evenly, so that the whole is represented."""
+    halves = []
+    for own in (found[0::2], found[1::2]):
+        total = sum(map(len, own))
+        keep = min(1.0, size / total) if total else 0.0
+        taken, due = [], 0.0
+        for group in own:
+            due += len(group) * keep
+            if due >= len(group):
+                taken.append(group)
+                due -= len(group)
+        halves.append(_ended(b"".join(taken), size))
+    return halves[0], halves[1]
+
+
+def _ended(data: bytes, size: int) -> bytes:
+    """At most `size` bytes of it, up to a character's border."""
+    end = min(size, len(data))
+    while 0 < end < len(data) and data[end] & 0xC0 == 0x80:
+        end -= 1
+    return data[:end]

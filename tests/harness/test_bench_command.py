@@ -1,0 +1,227 @@
+"""`tokassay bench` as a user runs it: its object keeps its schema, its pages say how they were made, its exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from tokassay.harness import cli
+from tokassay.harness.ablation import Switch, contestants, switches
+from tokassay.harness.bench_report import BEGIN, END, between_markers, markdown, measured, tables, voids
+from tokassay.harness.commands.bench import words
+from tokassay.harness.errors import InputError
+from tokassay.reports.json import schema
+
+SPEEDY = Path(__file__).parents[1] / "engines" / "planted" / "speedy.toml"
+CPU = str(min(os.sched_getaffinity(0)))
+# The reference, tiktoken, gives other ids than the planted engines, whose id of a byte is its value.
+SMALL = ("--text", "unique", "--size", "0.02", "--cpu", CPU, "--repeat", "2")
+
+
+def bench(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as stop:
+        cli.main(["bench", *arguments])
+    told = capsys.readouterr()
+    return int(stop.value.code or 0), told.out, told.err
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """A whole run on crafted text: two real engines, and a planted one whose ids are wrong."""
+    folder = tmp_path_factory.mktemp("bench")
+    capture = folder / "out"
+    with pytest.raises(SystemExit) as stop, capture.open("w") as out, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.stdout", out)
+        cli.main(
+            ["bench", *SMALL, "--vocab", "gpt2", "--engines", "dat-bpe,tiktoken,none", "--entry", "whole,batch-list",
+             "--roster", str(SPEEDY), "--json", "--markdown", str(folder / "page.md")]
+        )
+    assert stop.value.code == 0
+    found: dict[str, Any] = json.loads(capture.read_text("utf-8"))
+    found["page"] = (folder / "page.md").read_text("utf-8")
+    return found
+
+
+def test_the_object_keeps_its_schema(report: dict[str, Any]) -> None:
+    found = {name: value for name, value in report.items() if name != "page"}
+    checker = jsonschema.Draft202012Validator(json.loads(schema("bench")))
+    checker.check_schema(json.loads(schema("bench")))
+    checker.validate(found)
+    for spoil in (
+        {"schema": "tokassay.bench/2"},
+        {"more": 1},
+        {"exit_code": 1},
+        {"cells": [{**found["cells"][0], "state": "lukewarm"}]},
+    ):
+        with pytest.raises(jsonschema.ValidationError):
+            checker.validate({**found, **spoil})
+
+
+def test_a_void_row_with_a_speed_breaks_the_schema(report: dict[str, Any]) -> None:
+    """The schema itself says it: figures stand beside exact ids and nowhere else."""
+    checker = jsonschema.Draft202012Validator(json.loads(schema("bench")))
+    found = {name: value for name, value in report.items() if name != "page"}
+    cell = found["cells"][0]
+    rows = {row["engine"]: row for row in cell["engines"]}
+    assert rows["none"]["verdict"] == "void" and rows["none"]["mb_s"] is None
+    forged = {**rows["none"], "mb_s": rows["dat-bpe"]["mb_s"]}
+    with pytest.raises(jsonschema.ValidationError):
+        checker.validate({**found, "cells": [{**cell, "engines": [forged]}]})
+
+
+def test_cells_are_what_was_asked_for(report: dict[str, Any]) -> None:
+    places = [(cell["entry"], cell["state"]) for cell in report["cells"]]
+    assert sorted(places) == sorted((e, s) for e in ("whole", "batch-list") for s in ("cold", "warm"))
+    for cell in report["cells"]:
+        verdicts = {row["engine"]: row["verdict"] for row in cell["engines"]}
+        assert verdicts == {"dat-bpe": "exact", "tiktoken": "exact", "none": "void"}
+        assert cell["reference"] == "tiktoken 0.14.0" and len(cell["digest"]) == 64
+        assert [len(row["cpu_ns"]) for row in cell["engines"]] == [2, 2, 0]
+    digests = {(cell["entry"], cell["state"]): cell["digest"] for cell in report["cells"]}
+    assert len(set(digests.values())) == 4  # another half, and another cut, are other documents
+    assert report["subject"] == "dat-bpe"
+
+
+def test_the_page_says_how_it_was_made(report: dict[str, Any]) -> None:
+    page = report["page"]
+    assert "`tokassay bench --vocab gpt2 --text unique --entry whole,batch-list " in page
+    assert "tiktoken 0.14.0" in page and report["machine"]["cpu"] in page
+    assert f"| unique | void | {report['cells'][0]['digest'][:8]}" not in page
+    heads = [line for line in page.splitlines() if line.startswith("## ")]
+    assert "## gpt2, whole, cold: first pass of a fresh process, load excluded" in heads
+    assert any("none (gpt2, unique, whole, cold): void: document 0 of 1" in line for line in page.splitlines())
+    for row in report["cells"][0]["engines"]:
+        if row["mb_s"]:
+            assert f"({row['mb_s']['min']:.3g}"[:3] in page
+    table = next(line for line in page.splitlines() if line.startswith("| unique |") and " void " in line)
+    assert table.count("|") == 7  # text, three engines, ratio, ids
+
+
+def test_only_what_stands_between_the_markers_is_replaced(report: dict[str, Any]) -> None:
+    page = f"# By hand\n\nbefore\n{BEGIN}\nold\n{END}\nafter\n"
+    made = between_markers(page, "# Title\n\nnew\n")
+    assert made == f"# By hand\n\nbefore\n{BEGIN}\nnew\n{END}\nafter\n"
+    assert between_markers("anything", "# Title\n") == "# Title\n"
+
+
+def test_nothing_measured_is_exit_4(capsys: pytest.CaptureFixture[str]) -> None:
+    """A void row is shown and is no failure of the run, unless there is nothing else."""
+    code, out, _ = bench(
+        capsys, *SMALL, "--vocab", "gpt2", "--engines", "none", "--entry", "whole", "--roster", str(SPEEDY)
+    )
+    assert code == 4
+    assert "void" in out and "nothing was measured" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--text", "klingon"), ("klingon", "known are")),
+        (("--entry", "half"), ("half is not known", "documents-list")),
+        (("--state", "hot"), ("hot is not known", "cold, warm, replay")),
+        (("--engines", "gigatokn"), ("gigatokn", "gigatoken")),
+        (("--engines", "dat-bpe[cache_bits"), ("not closed",)),
+        (("--vocab", "gpt9"), ("gpt9",)),
+        (("--ablation", "--switches", "no-such.toml"), ("no-such.toml",)),
+    ],
+)
+def test_wrong_use_is_one_line_and_exit_2(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], words: tuple[str, ...]
+) -> None:
+    engines = () if "--engines" in arguments or "--ablation" in arguments else ("--engines", "dat-bpe")
+    code, _, err = bench(capsys, *(() if "--text" in arguments else SMALL), *engines, *arguments)
+    assert code == 2
+    assert len(err.strip().splitlines()) == 1
+    assert all(word in err for word in words), err
+
+
+def test_a_text_that_is_not_at_hand_is_named_with_its_command(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOKASSAY_CACHE", str(tmp_path))
+    code, _, err = bench(capsys, "--text", "verses")
+    assert code == 2
+    assert "run: tokassay corpora fetch kjv web shakespeare" in err
+
+
+def test_an_engine_that_is_not_installed_is_named_with_its_command(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOKASSAY_CACHE", str(tmp_path))
+    code, _, err = bench(capsys, *SMALL, "--engines", "quicktok-v1")
+    assert code == 2
+    assert "run: tokassay engines install quicktok-v1" in err
+
+
+def test_load_is_a_table_of_its_own(report: dict[str, Any]) -> None:
+    """Built from an object by hand: what is void shows a verdict and no milliseconds."""
+    spread = {"median": 2.0, "min": 1.0, "max": 3.0}
+    rows: list[dict[str, Any]] = [
+        {"engine": "a", "verdict": "exact", "detail": "", "ms": spread, "cpu_ms": spread},
+        {"engine": "b", "verdict": "void", "detail": "x", "ms": None, "cpu_ms": None},
+    ]
+    rows = [{"vocab": "gpt2", "reference": "r", **row} for row in rows]
+    made = {**report, "cells": [], "load": rows}
+    (table,) = tables(made)
+    assert table.rows == [["a", "2.00 (1.00–3.00)", "2.00 (1.00–3.00)", "1.00"], ["b", "void", "void", "–"]]
+    assert voids(made) == ["b (gpt2, load): void: x"]
+    assert measured(made) and not measured({**made, "load": rows[1:]})
+
+
+def test_names_are_parted_by_commas_outside_of_brackets() -> None:
+    assert words(["a,b", "c"]) == ("a", "b", "c")
+    assert words(["dat-bpe[x=1,y=2],tiktoken", "a,,b "]) == ("dat-bpe[x=1,y=2]", "tiktoken", "a", "b")
+    assert words(None) == ()
+
+
+# -- ablation ---------------------------------------------------------------------------------------------
+
+
+def test_every_switch_of_the_preset_is_an_option_the_encoder_takes(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each row of presets/ablation.toml is run: a switch that is misspelled would be an error, never a figure."""
+    code, out, _ = bench(
+        capsys, *SMALL[:-1], "1", "--vocab", "gpt2", "--entry", "whole", "--state", "cold", "--ablation", "--json"
+    )
+    assert code == 0
+    found = json.loads(out)
+    jsonschema.validate(found, json.loads(schema("bench")))
+    (cell,) = found["cells"]
+    assert [row["engine"] for row in cell["engines"]] == ["dat-bpe", *(f"without {s.name}" for s in switches())]
+    assert {row["verdict"] for row in cell["engines"]} == {"exact"}
+    page = markdown(found)
+    assert page.startswith("# Ablation\n") and all(one.what in page for one in switches())
+
+
+def test_a_switch_that_the_encoder_has_not_is_shown_as_an_error(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    table = tmp_path / "switches.toml"
+    table.write_text('[[switch]]\nname = "x"\noption = "no_such"\noff = 0\nwhat = "y"\n', "utf-8")
+    code, out, _ = bench(
+        capsys, *SMALL[:-1], "1", "--vocab", "gpt2", "--entry", "whole", "--state", "cold", "--ablation",
+        "--switches", str(table), "--json",
+    )
+    assert code == 0
+    (cell,) = json.loads(out)["cells"]
+    assert [row["verdict"] for row in cell["engines"]] == ["exact", "error"]
+    assert "no_such" in cell["engines"][1]["detail"]
+
+
+@pytest.mark.parametrize("text", ["", "[[switch]]\nname = 1\n", "[[switch"])
+def test_a_table_of_switches_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "switches.toml"
+    path.write_text(text, "utf-8")
+    with pytest.raises(InputError) as caught:
+        switches(path)
+    assert caught.value.where == str(path)
+
+
+def test_each_contestant_has_one_option_off() -> None:
+    from tokassay.engines.roster import load_roster
+
+    made = contestants([Switch("cache", "cache_bits", 0, "")], load_roster())
+    assert [(one.label, dict(one.options)) for one in made] == [("dat-bpe", {}), ("without cache", {"cache_bits": 0})]
