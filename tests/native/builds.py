@@ -32,6 +32,14 @@ def main() -> None:
                 if len(set(found.values())) != 1:
                     sys.exit(f"{family}: {found}")
                 print(f"{family}, ignore_merges {whole_first}: {found['-O0']} from {', '.join(found)}")
+        tokens = cases.small_ranks()
+        for merges in (None, cases.merge_list(tokens)):
+            texts = cases.documents(4, 3000, 50_000)
+            case = cases.write_case(folder / "case", "cl100k", tokens, texts, stages=True, merges=merges)
+            found = {label: cases.run([driver, "encode", case, "2"]) for label, driver in drivers.items()}
+            if len(set(found.values())) != 1:
+                sys.exit(f"all stages: {found}")
+            print(f"all stages, {'ranks' if merges is None else 'a merge list'}: {found['-O0']} from {', '.join(found)}")
 
 
 if __name__ == "__main__":
