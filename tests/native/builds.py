@@ -39,7 +39,8 @@ def main() -> None:
             found = {label: cases.run([driver, "encode", case, "2"]) for label, driver in drivers.items()}
             if len(set(found.values())) != 1:
                 sys.exit(f"all stages: {found}")
-            print(f"all stages, {'ranks' if merges is None else 'a merge list'}: {found['-O0']} from {', '.join(found)}")
+            label = "ranks" if merges is None else "a merge list"
+            print(f"all stages, {label}: {found['-O0']} from {', '.join(found)}")
 
 
 if __name__ == "__main__":

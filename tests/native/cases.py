@@ -39,8 +39,8 @@ FLAGS = {
 PARTS = [
     *(part.encode() for part in (
         "the ", " of", "and", "'s", "'LL", "'\u017f", "\n", "\r\n", "   ", "\t", "\u00a0", "\u2028", "1234567",
-        "٣", "²", "漢字", "かな", "дом", "Дом", "ǅ", "ʰ", "\u0301", "\u0903", "\u0323", "\u212b", "e\u0301", "\u1100\u1161",
-        "\u11a8", "/", "...", "🙂", "HTTPServer", "x", "\0",
+        "٣", "²", "漢字", "かな", "дом", "Дом", "ǅ", "ʰ", "\u0301", "\u0903", "\u0323", "\u212b", "e\u0301",
+        "\u1100\u1161", "\u11a8", "/", "...", "🙂", "HTTPServer", "x", "\0",
     )),
     *(bytes([byte]) for byte in (0x80, 0x9F, 0xA0, 0xBF, 0xC1, 0xC3, 0xE0, 0xED, 0xF0, 0xF4, 0xF5, 0xFF)),
     *SPECIALS,
@@ -63,7 +63,7 @@ def documents(seed: int, count: int, longest: int) -> list[bytes]:
     """Documents of parts and of any bytes, and long pieces."""
     chance = random.Random(seed)
     made = [b"", b"'", b"\xf0\x9f", b"<|endoftext|", b" " * longest, b"a" * longest, "漢".encode() * (longest // 3)]
-    made += ["a".encode() + "\u0301\u0323".encode() * (longest // 4), "\u1100\u1161\u11a8".encode() * (longest // 9)]
+    made += [b"a" + "\u0301\u0323".encode() * (longest // 4), "\u1100\u1161\u11a8".encode() * (longest // 9)]
     made.append(bytes(chance.choices(b"etaoinshrdlu", k=longest)))
     for _ in range(count):
         made.append(b"".join(chance.choices(PARTS, k=chance.randint(1, 60))))
