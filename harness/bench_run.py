@@ -14,7 +14,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from tokassay.engines.client import HostFailure
-from tokassay.engines.environments import installed
+from tokassay.engines.environments import cache_root, installed
 from tokassay.engines.roster import EngineSpec, load_roster
 from tokassay.harness import ablation
 from tokassay.harness.bench import (
@@ -41,12 +41,13 @@ from tokassay.harness.environment import capture
 from tokassay.harness.errors import AGREED, NOTHING, InputError
 from tokassay.harness.hosts import find_spec, nearest
 from tokassay.harness.load import Loaded, load_vocabulary
-from tokassay.harness.texts import Half, Text, kinds, load_text, missing
+from tokassay.harness.texts import Half, kinds, load_text, missing
 
 VOCABULARIES = ("gpt2", "cl100k")
 TEXTS = ("english", "verses", "code", "mixed", "cjk", "unique")
 THREADS_TEXT, THREADS_BYTES = "code", 32_000_000
 GROWTH_REPEAT = 3
+PROFILE = "dat-bpe[profile=true]"
 Tick = Callable[[str], None]
 
 
@@ -71,6 +72,7 @@ class Plan:
     short: bool = False
     roster: tuple[Path, ...] = ()
     command: str = "tokassay bench"
+    usable: tuple[int, ...] = ()  # processors
 
 
 def run(plan: Plan, console: Console) -> dict[str, Any]:
@@ -102,7 +104,7 @@ def run(plan: Plan, console: Console) -> dict[str, Any]:
         "growth": [],
         "threads": [],
     }
-    with elsewhere([plan.cpu]), progress(console) as bar:
+    with alone(console), elsewhere([plan.cpu]), progress(console) as bar:
         report["engines"] = [about(one, vocabularies[0], opener(roster)) for one in who]
         run_all(plan, roster, who, vocabularies, reference, report, bar)
     found = [cell["reference"] for cell in report["cells"]] + [row.get("reference", "") for row in report["load"]]
@@ -120,9 +122,9 @@ def checked(plan: Plan, console: Console) -> Plan:
     for name in texts:
         if name not in known:
             raise InputError(f"no kind of text is called {name}", where="--text", remedy=nearest(name, known))
-    absent = missing([*texts] if plan.tables or plan.ablation else [])
-    if plan.threads or plan.load:
-        absent = list(dict.fromkeys([*absent, *missing([THREADS_TEXT, "english"])]))
+    needed = [*texts] if plan.tables or plan.ablation else []
+    needed += ["english"] * plan.load + [THREADS_TEXT] * plan.threads
+    absent = missing(needed)
     if absent:
         raise InputError(
             f"{', '.join(absent)} {'is' if len(absent) == 1 else 'are'} not in the cache", where="--text",
@@ -132,14 +134,16 @@ def checked(plan: Plan, console: Console) -> Plan:
         for word in words:
             if word not in allowed:
                 raise InputError(f"{word} is not known", where=flag, remedy=f"use {', '.join(allowed)}")
-    usable = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [plan.cpu]
+    usable = tuple(sorted(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else (plan.cpu,)
     cpu = plan.cpu
     if cpu not in usable:
         cpu = usable[-1]
         console.print(f"[dim]note:[/] there is no processor {plan.cpu}; measuring on {cpu}", highlight=False)
+    if plan.threads and len(usable) < 2:
+        raise InputError("there is one processor only", where="--threads", remedy="run it where there are two")
     return replace(
-        plan, texts=texts, cpu=cpu, vocabularies=plan.vocabularies or VOCABULARIES, entries=plan.entries or ENTRIES,
-        states=plan.states or STATES[:2],
+        plan, texts=texts, cpu=cpu, usable=usable, vocabularies=plan.vocabularies or VOCABULARIES,
+        entries=plan.entries or ENTRIES, states=plan.states or STATES[:2],
     )
 
 
@@ -205,10 +209,12 @@ def run_all(
     for asked, loaded in zip(plan.vocabularies, vocabularies, strict=True):
         if plan.load:
             half = Half(load_text("english", 1_000_000).a.data[:FIRST])
-            with task(bar, f"{asked}, load", plan.repeat * len(who)) as tick:
+            everybody = loaders(who, roster)
+            for one in everybody:  # what an adapter makes of a vocabulary once and for all is made now
+                about(one, loaded, pinned)
+            with task(bar, f"{asked}, load", plan.repeat * len(everybody)) as tick:
                 rows = run_load(
-                    loaded, half, [*who, *loaders(who, roster)], open_one=pinned, reference=reference,
-                    repeat=plan.repeat, tick=tick,
+                    loaded, half, everybody, open_one=pinned, reference=reference, repeat=plan.repeat, tick=tick
                 )
             source = reference.expected(loaded, half, False).source
             report["load"] += [{"vocab": loaded.name, "reference": source, **row.to_json()} for row in rows]
@@ -225,9 +231,11 @@ def run_all(
 
 
 def loaders(who: Sequence[Contestant], roster: Mapping[str, EngineSpec]) -> list[Contestant]:
-    """The references' own loaders, which the load of an engine is compared with, where they do not take part anyway."""
+    """Who takes part, and besides: dat-bpe from a profile, first, and the references, which load the same thing."""
     names = {one.spec.name for one in who}
-    return [Contestant(name, roster[name]) for name in REFERENCES if name not in names and name in roster]
+    opened = [contestant(PROFILE, roster)] if "dat-bpe" in names else []
+    absent = [Contestant(name, roster[name]) for name in REFERENCES if name not in names and name in roster]
+    return list({one.label: one for one in [*opened, *who, *absent]}.values())
 
 
 def run_cells(
@@ -260,15 +268,12 @@ def threads(
     bar: Progress,
 ) -> list[dict[str, Any]]:
     """Two threads beside two processes, for the whole text and for a batch of documents."""
-    usable = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [0]
-    other = [one for one in _processors() if one != plan.cpu] or usable
-    cpus = (other[0], plan.cpu)
-    if cpus[0] == cpus[1]:
-        raise InputError("there is one processor only", where="--threads", remedy="run it where there are two")
+    other = next(one for one in plan.usable if one != plan.cpu)
+    cpus = (other, plan.cpu)
     text = load_text(THREADS_TEXT, THREADS_BYTES)
     found = []
     for entry in [one for one in ("batch-flat", WHOLE) if one in plan.entries]:
-        cell = Cell(loaded, Text(text.kind, text.title, text.sources, text.entries, text.a, text.b), entry)
+        cell = Cell(loaded, text, entry)
         with task(bar, f"{asked}, two threads, {entry}", plan.repeat * len(who)) as tick:
             rows = run_threads(
                 cell, who, opener_on=lambda n, on: opener(roster, threads=n, cpus=on), reference=reference, cpus=cpus,
@@ -280,14 +285,28 @@ def threads(
     return found
 
 
-def _processors() -> list[int]:
-    """Every processor of the machine, whatever this process keeps to at the moment."""
-    return list(range(os.cpu_count() or 1))
+@contextmanager
+def alone(console: Console) -> Iterator[None]:
+    """Wait until no other bench of this user measures on this machine: two at once would measure each other."""
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    path = cache_root() / "bench.lock"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            console.print("[dim]note:[/] another bench is measuring; waiting for it", highlight=False)
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
 
 
 @contextmanager
 def progress(console: Console) -> Iterator[Progress]:
-    """A bar on standard error; silent where that is no terminal."""
+    """A bar on standard error; where that is no terminal, a line as each part begins."""
     bar = Progress(
         TextColumn("{task.description}"), BarColumn(bar_width=16), MofNCompleteColumn(),
         TextColumn("{task.fields[engine]}"), TimeElapsedColumn(),
@@ -301,6 +320,8 @@ def progress(console: Console) -> Iterator[Progress]:
 def task(bar: Progress, what: str, steps: int) -> Iterator[Tick]:
     """One line of progress: call what it gives with the engine's name before each step."""
     line = bar.add_task(what, total=steps, completed=0, engine="")
+    if not bar.console.is_terminal:
+        bar.console.print(f"[dim]measuring:[/] {what}", highlight=False)
     begun = False
 
     def tick(engine: str) -> None:

@@ -17,7 +17,8 @@ from typing import Any
 
 from tokassay.harness.errors import InputError
 
-ALGORITHMS = ("bpe-ranks", "bpe-pairs", "opaque")
+GREEDY = "greedy-longest"
+ALGORITHMS = ("bpe-ranks", "bpe-pairs", GREEDY, "opaque")
 NORMALIZERS = ("none", "nfc")
 SPECIAL_POLICIES = ("off", "on")
 UNICODE_VERSIONS = ("15.0", "15.1", "16.0", "17.0")
@@ -39,7 +40,8 @@ class Contract:
     is "opaque". `pretokenizer` holds published regular expressions applied in order, each keeping matches and
     gaps as pieces. `specials` "off" makes the text of every special and added token ordinary text; "on"
     matches `special_tokens` and `added_tokens` leftmost, then longest, before the pretokenizer.
-    `post_processor` is named and never applied.
+    `post_processor` is named and never applied. `unknown` is the id of a byte at which no token starts, which is
+    then lost; None (and no field of the JSON object) where there is no such byte, or where it is an error.
     """
 
     algorithm: str
@@ -53,12 +55,15 @@ class Contract:
     add_prefix_space: bool = False
     byte_fallback: bool = False
     post_processor: str = "none"
+    unknown: int | None = None
     unicode: str = field(default=DEFAULT_UNICODE)
     byte_policy: str = field(default=DEFAULT_BYTE_POLICY)
 
     def to_json(self) -> dict[str, Any]:
         """All fields as JSON values (tuples become lists)."""
         value: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        if self.unknown is None:
+            del value["unknown"]  # so that a contract without it has one form, and the digest that it always had
         return value
 
     def core(self) -> dict[str, Any]:
@@ -126,6 +131,8 @@ def _check(contract: Contract, where: str = "contract") -> None:
     for name in ("ignore_merges", "add_prefix_space", "byte_fallback"):
         if not isinstance(getattr(contract, name), bool):
             raise InputError(f"{name} is {getattr(contract, name)!r}", where=where, remedy="use true or false")
+    if contract.unknown is not None and (isinstance(contract.unknown, bool) or not isinstance(contract.unknown, int)):
+        raise InputError(f"unknown is {contract.unknown!r}", where=where, remedy="give an id, or leave it out")
 
 
 def canonical_json(value: object) -> bytes:

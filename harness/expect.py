@@ -27,6 +27,7 @@ def own_bytes(contract: Contract) -> bool:
     """Whether the ids' bytes, one after the other, are the document: then texts and spans need no oracle."""
     takes = contract.specials == "on" and any(TAKES_SPACE.intersection(flags) for *_, flags in contract.added_tokens)
     lossless = contract.byte_policy in LOSSLESS
+    lossless = lossless and contract.unknown is None
     return lossless and contract.normalizer == "none" and not contract.add_prefix_space and not takes
 
 

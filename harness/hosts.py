@@ -53,7 +53,7 @@ def oracle_spec() -> EngineSpec:
         requirement="tokassay",
         environment="project",
         adapter=Path(str(files("tokassay.oracles").joinpath("adapter.py"))),
-        algorithms=("bpe-ranks", "bpe-pairs"),
+        algorithms=("bpe-ranks", "bpe-pairs", "greedy-longest"),
         byte_policy=ASKED,
         unicode=ASKED,
         specials=("off", "on"),

@@ -88,7 +88,23 @@ class Lanes:
                 continue
             self.notes.append(f"{name}: {shown(loaded)}")
             found.append(Vocabulary(name, loaded))
+        self._join(dict.fromkeys(vocabulary.loaded.contract.algorithm for vocabulary in found))
         return found
+
+    def _join(self, algorithms: Iterable[str]) -> None:
+        """Where no engine of the suite serves an algorithm and none was asked for, those of the roster take part; the
+        suite's that then have nothing to do do not."""
+        for algorithm in algorithms:
+            if self.suite.chosen or any(algorithm in spec.algorithms for spec in self.engines):
+                continue
+            serving = [spec.name for spec in self.roster.values() if algorithm in spec.algorithms]
+            joined = [spec for each in serving if (spec := self._engine(f"{each}?")) is not None]
+            if not joined:
+                continue
+            idle = [spec for spec in self.engines if not set(algorithms).intersection(spec.algorithms)]
+            self.engines = [spec for spec in self.engines if spec not in idle] + joined
+            instead = f" and not {', '.join(spec.name for spec in idle)}" if idle else ""
+            self.notes.append(f"{algorithm} is served by {', '.join(spec.name for spec in joined)}{instead}")
 
     @cache  # noqa: B019 - an audit has one Lanes; each engine is opened once a contract
     def subject(self, vocabulary: Vocabulary, specials: str, oracle: str) -> tuple[Subject, tuple[Lane, ...]]:

@@ -5,19 +5,21 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 
 from tokassay.corpora import fetch
-from tokassay.harness import known, vocab_gpt2, vocab_hf, vocab_tekken, vocab_tiktoken
-from tokassay.harness.contract import Contract
+from tokassay.harness import known, vocab_cray, vocab_gpt2, vocab_hf, vocab_tekken, vocab_tiktoken
+from tokassay.harness.contract import GREEDY, Contract
 from tokassay.harness.errors import InputError
 from tokassay.harness.known import Encoding
 from tokassay.harness.parsed import Parsed
 from tokassay.harness.vocabulary import Vocabulary
 
-FORMATS = ("tiktoken", "vocab.bpe", "tokenizer.json", "tekken", "sentencepiece")
+FORMATS = ("tiktoken", "vocab.bpe", "tokenizer.json", "tekken", "sentencepiece", "cray")
+# Asked for behind a vocabulary's name: its tokens under another algorithm than its file means.
+OTHER_ALGORITHMS = (GREEDY,)
 MAX_FILE = 1 << 30
 _SENTENCEPIECE_SUFFIXES = (".model", ".spm", ".vocab")
 
@@ -45,9 +47,15 @@ def load_vocabulary(
     """Load a known encoding by name or alias, or a file by path.
 
     Known names bring their pattern and special tokens; `pattern` and `specials` replace them. A rank file (or
-    GPT-2's pair of files) given by path needs `pattern`: a pattern's name or a regular expression. Raises
-    InputError with place and remedy.
+    GPT-2's pair of files) given by path needs `pattern`: a pattern's name or a regular expression.
+    NAME@greedy-longest, or PATH@greedy-longest, means the vocabulary's tokens under that algorithm: then a pattern
+    is of no use. Raises InputError with place and remedy.
     """
+    bare, _, algorithm = str(name_or_path).rpartition("@")
+    if bare and algorithm in OTHER_ALGORITHMS:
+        if pattern is not None:
+            raise InputError(f"{algorithm} has no pretokenizer", where="--pattern", remedy="leave it out")
+        return as_greedy(load_vocabulary(bare, pattern=_any_pattern(bare), specials=specials), str(name_or_path))
     encoding = known.find(str(name_or_path))
     if encoding is not None:
         return _load_known(encoding, pattern, specials)
@@ -55,6 +63,42 @@ def load_vocabulary(
     if not path.exists() or path.is_dir():
         path = _inside(path, str(name_or_path))
     return _load_file(path.name, path, None, pattern, specials)
+
+
+def under(algorithm: str | None, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Vocabulary names under another algorithm, as `load_vocabulary` takes them; None: as they are."""
+    if algorithm is None:
+        return names
+    if algorithm not in OTHER_ALGORITHMS:
+        raise InputError(
+            f"no vocabulary can be had under {algorithm!r}", where="--algorithm",
+            remedy=f"use {' or '.join(OTHER_ALGORITHMS)}, or leave it out: a vocabulary brings its own",
+        )
+    return tuple(f"{name}@{algorithm}" for name in names)
+
+
+def as_greedy(loaded: Loaded, name: str) -> Loaded:
+    """The ordinary tokens of a vocabulary under `greedy-longest`, by the name `name`. Raises InputError."""
+    if loaded.contract.algorithm == GREEDY:
+        return loaded
+    if loaded.contract.algorithm == "opaque":
+        raise InputError(
+            f"the tokens of this file are not known: {'; '.join(loaded.unmodelled)}", where=name,
+            remedy=f"give a vocabulary whose tokens are bytes to have it under {GREEDY}",
+        )
+    vocabulary = Vocabulary(loaded.vocabulary.tokens, None, loaded.vocabulary.specials)
+    contract = Contract(
+        GREEDY, vocabulary.digest, special_tokens=loaded.contract.special_tokens,
+        added_tokens=loaded.contract.added_tokens, byte_policy="raw",
+    )
+    return replace(loaded, name=name, contract=contract, vocabulary=vocabulary)
+
+
+def _any_pattern(name: str) -> str | None:
+    """A pattern for a file that does not say one, where it will not be used."""
+    path = Path(name)
+    asks = known.find(name) is None and path.is_file() and detect(read(path), path) in ("tiktoken", "vocab.bpe")
+    return "gpt2" if asks else None
 
 
 def _inside(path: Path, given: str) -> Path:
@@ -115,13 +159,15 @@ def _parse(
     specials: Mapping[str, int] | None,
 ) -> Parsed:
     where = str(path)
-    if kind in ("tokenizer.json", "tekken", "sentencepiece"):
+    if kind in ("tokenizer.json", "tekken", "sentencepiece", "cray"):
         if pattern is not None or specials is not None:
             raise InputError(
                 f"a {kind} file brings its own pattern and special tokens",
                 where=where,
                 remedy="leave --pattern and --specials out",
             )
+        if kind == "cray":
+            return vocab_cray.parse(data, where)
         if kind == "tekken":
             return vocab_tekken.parse(data, where)
         return vocab_hf.parse(data, where) if kind == "tokenizer.json" else _sentencepiece()
@@ -180,6 +226,8 @@ def detect(data: bytes, path: Path) -> str:
     """The file's format, by its content. Raises InputError for an unknown one."""
     if not data:
         raise InputError("the file is empty", where=str(path), remedy="fetch it again")
+    if data.startswith(vocab_cray.MAGIC):
+        return "cray"
     pair = vocab_gpt2.partner(path)
     head = data[:4096].lstrip()
     if head.startswith(b"{"):

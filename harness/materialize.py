@@ -1,8 +1,8 @@
 """Writes a vocabulary as the files that engines load, into the cache.
 
 Each file says what the contract says: a `tokenizer.json` has the derived merges and, only under specials
-"on", the added tokens. A file that cannot be derived is absent: an engine that needs it is then unsupported,
-not wrong.
+"on", the added tokens. A vocabulary of `greedy-longest` is a CRAY file for its engines, and ranks for the oracle.
+A file that cannot be derived is absent: an engine that needs it is then unsupported, not wrong.
 """
 
 from __future__ import annotations
@@ -18,25 +18,30 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from tokassay.engines.dat_greedy.crayfile import GREATEST_ID, pack
 from tokassay.harness.alphabet import from_alphabet, to_alphabet
-from tokassay.harness.contract import Contract
+from tokassay.harness.contract import GREEDY, Contract
 from tokassay.harness.hf_stages import GPT2_PATTERN
 from tokassay.harness.load import Loaded
 from tokassay.harness.vocabulary import Pair, Vocabulary
 
-SOURCES = ("materialize.py", "vocabulary.py", "alphabet.py", "hf_stages.py")
+HARNESS = "tokassay.harness"
+SOURCES = (
+    (HARNESS, "materialize.py"), (HARNESS, "vocabulary.py"), (HARNESS, "alphabet.py"), (HARNESS, "hf_stages.py"),
+    ("tokassay.engines.dat_greedy", "crayfile.py"),
+)
 
 
 @cache
 def form() -> str:
     """Digest of the code that makes the files. Part of the folder's name, so that files of other code are not reused,
     and of a result's key."""
-    sources = [files("tokassay.harness").joinpath(name).read_bytes() for name in SOURCES]
+    sources = [files(package).joinpath(name).read_bytes() for package, name in SOURCES]
     return hashlib.sha256(b"\0".join(sources)).hexdigest()[:8]
 
 
 def materialize(loaded: Loaded, contract: Contract, cache_dir: Path) -> dict[str, str]:
-    """Name -> path of "tiktoken", "tokenizer.json", "vocab.bpe", "encoder.json" (those that can be derived) and
+    """Name -> path of "tiktoken", "tokenizer.json", "vocab.bpe", "encoder.json", "dat" (those that can be derived) and
     "source".
 
     Files lie under `cache_dir/<core digest>-<form>/`, are written whole or not at all, and reused when present with
@@ -48,8 +53,14 @@ def materialize(loaded: Loaded, contract: Contract, cache_dir: Path) -> dict[str
         return paths
     folder = cache_dir / f"{contract.core_digest}-{form()}"
     vocabulary = loaded.vocabulary
-    if contract.algorithm == "bpe-ranks":
+    if contract.algorithm in ("bpe-ranks", GREEDY):
         paths["tiktoken"] = _keep(folder / "vocab.tiktoken", lambda: ranks_file(vocabulary))
+    if contract.algorithm == GREEDY:
+        if loaded.format == "cray":
+            paths["dat"] = paths["source"]  # the very file, not what we should have made of its tokens
+        elif max(vocabulary.tokens.values(), default=0) <= GREATEST_ID:
+            paths["dat"] = _keep(folder / "vocab.dat", lambda: pack(vocabulary.tokens).to_bytes())
+        return paths
     named = {"tokenizer.json": "tokenizer.json", "vocab.bpe": "vocab.bpe", "encoder.json": "encoder.json"}
     underivable = folder / "no-merges"
     if underivable.exists():

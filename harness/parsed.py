@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tokassay.harness.contract import AddedToken, Contract
+from tokassay.harness.contract import DEFAULT_BYTE_POLICY, AddedToken, Contract
 from tokassay.harness.errors import InputError
 from tokassay.harness.vocabulary import MAX_ID, Settled, Vocabulary
 
@@ -22,6 +22,8 @@ class Parsed:
     added_tokens: tuple[AddedToken, ...] = ()
     add_prefix_space: bool = False
     post_processor: str = "none"
+    unknown: int | None = None
+    byte_policy: str = DEFAULT_BYTE_POLICY
     notes: list[str] = field(default_factory=list)
     unmodelled: list[str] = field(default_factory=list)
 
@@ -40,6 +42,8 @@ class Parsed:
             ignore_merges=settled.ignore_merges,
             add_prefix_space=self.add_prefix_space,
             post_processor=self.post_processor,
+            unknown=self.unknown,
+            byte_policy=self.byte_policy,
         )
         return contract, settled.vocabulary
 

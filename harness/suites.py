@@ -33,6 +33,8 @@ class Suite:
     vocabularies: tuple[str, ...]
     engines: tuple[str, ...]
     corpora: tuple[CorpusRequest, ...]
+    # Whether somebody asked for just these engines; else those that serve a vocabulary's algorithm may join them.
+    chosen: bool = False
 
 
 def names() -> list[str]:
@@ -117,6 +119,7 @@ def narrowed(
         suite,
         vocabularies=vocabularies or suite.vocabularies,
         engines=engines or suite.engines,
+        chosen=suite.chosen or bool(engines),
         corpora=requests,
     )
 

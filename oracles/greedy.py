@@ -12,8 +12,13 @@ def longest_length(tokens: Mapping[bytes, int]) -> int:
     return max(map(len, tokens), default=0)
 
 
-def greedy(piece: bytes, tokens: Mapping[bytes, int], longest: int | None = None) -> list[bytes]:
-    """The parts of `piece`; `longest` saves the search for the longest token's length."""
+def greedy(
+    piece: bytes, tokens: Mapping[bytes, int], longest: int | None = None, *, skip: bool = False
+) -> list[bytes]:
+    """The parts of `piece`; `longest` saves the search for the longest token's length.
+
+    A byte at which no token starts is a part of its own where `skip` is set, else an OracleError.
+    """
     if longest is None:
         longest = longest_length(tokens)
     parts = []
@@ -23,10 +28,14 @@ def greedy(piece: bytes, tokens: Mapping[bytes, int], longest: int | None = None
             if piece[at : at + width] in tokens:
                 break
         else:
+            if skip:
+                parts.append(piece[at : at + 1])
+                at += 1
+                continue
             raise OracleError(
                 f"no token starts with byte {piece[at]:02x}",
                 where="vocabulary",
-                remedy="greedy-longest over all bytes needs the 256 single-byte tokens",
+                remedy="greedy-longest over all bytes needs the 256 single-byte tokens, or an unknown id",
             )
         parts.append(piece[at : at + width])
         at += width

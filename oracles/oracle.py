@@ -66,6 +66,9 @@ class Oracle:
         self._prefix_space = bool(contract.get("add_prefix_space"))
         self._whole_first = bool(contract.get("ignore_merges"))
         self._longest = greedy.longest_length(tokens)
+        self._unknown: int | None = contract.get("unknown")
+        if self._unknown is not None and algorithm != "greedy-longest":
+            raise Unsupported(f"an unknown id under {algorithm} is not modelled", where="contract: unknown")
         self._rank_of = self._ranks(algorithm, merges)
         self._raw, self._normal = self._read_specials(specials or {})
         self._bytes_of = {identity: token for token, identity in tokens.items()}
@@ -167,10 +170,12 @@ class Oracle:
         if whole_first and piece in self.tokens:
             return [piece]
         if self._rank_of is None:
-            return greedy.greedy(piece, self.tokens, self._longest)
+            return greedy.greedy(piece, self.tokens, self._longest, skip=self._unknown is not None)
         return merge.merge(piece, self._rank_of, record)
 
     def _ids(self, parts: Sequence[bytes]) -> list[int]:
+        if self._unknown is not None:
+            return [self.tokens.get(part, self._unknown) for part in parts]
         try:
             return [self.tokens[part] for part in parts]
         except KeyError as error:
@@ -238,6 +243,8 @@ class Oracle:
 
         Behind a token with a byte of a chunk that the normalizer changed stands all of that chunk: spans may overlap.
         """
+        if self._unknown is not None:
+            raise Unsupported("the span of an unknown id is not modelled", where="contract: unknown")
         tail = self._tiktoken_tail(document)
         if tail is not None:
             return _consecutive(tail)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -29,44 +30,60 @@ class Adapter:
     def load(
         self, contract: dict[str, Any], files: dict[str, str], threads: int, options: dict[str, Any]
     ) -> None:
-        algorithm = contract["algorithm"]
-        source = files.get({"bpe-ranks": "tiktoken", "bpe-pairs": "tokenizer.json"}.get(algorithm, ""))
-        if source is None:
-            raise Unsupported(f"algorithm {algorithm}: dat-bpe merges by a rank file or by a tokenizer.json's list")
+        wanted = {"bpe-ranks": "tiktoken", "bpe-pairs": "tokenizer.json"}.get(contract["algorithm"])
+        if wanted not in files:
+            raise Unsupported(f"algorithm {contract['algorithm']}: dat-bpe merges by a rank file or a tokenizer.json")
         for field, modelled in (("byte_policy", "byte-alphabet"), ("byte_fallback", False)):
             if contract[field] != modelled:
                 raise Unsupported(f"{field} {contract[field]!r}: dat-bpe has {modelled!r} only")
-        added = [
-            dat_bpe.AddedToken(text, number, **dict.fromkeys(flags, True))
-            for text, number, flags in contract["added_tokens"]
-        ]
-        self.specials = contract["specials"] == "on" and bool(contract["special_tokens"] or added)
-        asked: dict[str, Any] = {
-            "pattern": contract["pretokenizer"],
-            "specials": dict(contract["special_tokens"]),
-            "added": added,
-            "normalizer": contract["normalizer"],
-            "prefix_space": contract["add_prefix_space"],
-            "unicode": contract["unicode"],
-            "ignore_merges": contract["ignore_merges"],
-            "where": source,
-            **options,  # an option that the encoder has not is a TypeError, never ignored
-        }
+        self.specials = contract["specials"] == "on" and bool(contract["special_tokens"] or contract["added_tokens"])
         try:
-            if algorithm == "bpe-ranks":
-                self.encoder = dat_bpe.Encoder.from_ranks(read_ranks(source), **asked)
-            else:
-                file = read_tokenizer_json(source)
-                self.encoder = dat_bpe.Encoder.from_pairs(file.tokens, file.merges, **asked)
+            self.encoder = self.profile(contract, files, options) or self.built(contract, files, options)
         except dat_bpe.PatternError as error:
             raise Unsupported(f"pretokenizer: {error}") from error
         except dat_bpe.Refusal as error:
             raise Unsupported(str(error)) from error
-        self.whole, self.documents_list = self.encoder.encode, self.encoder.encode_list
+        self.whole: Any = self.encoder.encode
+        self.documents_list = self.encoder.encode_list
         if threads > 1:  # one document over threads is a batch of one
             self.whole = lambda item: self.encoder.encode_batch([item], threads=threads)[0]
         if self.encoder.pretokenizer_path == "general":
             self.notes = ("its pretokenizer has no machine (or none was wanted) and is interpreted, which is slower",)
+
+    def built(self, contract: dict[str, Any], files: dict[str, str], options: dict[str, Any]) -> dat_bpe.Encoder:
+        asked: dict[str, Any] = {
+            "pattern": contract["pretokenizer"],
+            "specials": dict(contract["special_tokens"]),
+            "added": [
+                dat_bpe.AddedToken(text, number, **dict.fromkeys(flags, True))
+                for text, number, flags in contract["added_tokens"]
+            ],
+            "normalizer": contract["normalizer"],
+            "prefix_space": contract["add_prefix_space"],
+            "unicode": contract["unicode"],
+            "ignore_merges": contract["ignore_merges"],
+            **options,  # an option that the encoder has not is a TypeError, never ignored
+        }
+        if contract["algorithm"] == "bpe-ranks":
+            source = files["tiktoken"]
+            return dat_bpe.Encoder.from_ranks(read_ranks(source), where=source, **asked)
+        source = files["tokenizer.json"]
+        file = read_tokenizer_json(source)
+        return dat_bpe.Encoder.from_pairs(file.tokens, file.merges, where=source, **asked)
+
+    def profile(
+        self, contract: dict[str, Any], files: dict[str, str], options: dict[str, Any]
+    ) -> dat_bpe.Encoder | None:
+        """With the option `profile`: the encoder of a profile that lies beside the ranks, made by the first load."""
+        if not options.pop("profile", False):
+            return None
+        name = hashlib.sha256(repr(sorted(contract.items())).encode()).hexdigest()[:16]
+        path = f"{files.get('tiktoken') or files['tokenizer.json']}.{name}.profile"
+        try:
+            return dat_bpe.Encoder.open(path, **options)
+        except dat_bpe.LoadError:
+            self.built(contract, files, options).save(path)  # none yet, or one of another build
+            return dat_bpe.Encoder.open(path, **options)
 
     def prepare(self, document: bytes) -> bytes:
         return document

@@ -1,4 +1,5 @@
 # What the plain build (_core) and the trace build (_trace) share: the tables, and every way of asking them.
+cimport cython
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBUF_SIMPLE, PyBUF_STRIDES, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.list cimport PyList_New, PyList_SET_ITEM
@@ -248,6 +249,7 @@ cdef extern from "csrc/encode.h" nogil:
     void dat_spans(
         const dat_vocab *vocab, const uint32_t *ids, size_t count, const dat_marks *marks, uint64_t *spans)
     dat_status dat_scratch_init(dat_scratch *scratch, dat_settings settings)
+    dat_status dat_scratch_see(const dat_vocab *vocab, dat_scratch *scratch, size_t size)
     void dat_scratch_clear(dat_scratch *scratch)
     dat_status dat_encode(
         const dat_vocab *vocab, dat_scratch *scratch, const uint8_t *document, size_t size, int specials,
@@ -331,14 +333,19 @@ cdef class Scratch:
         dat_ids_clear(&self.ids)
 
 
+@cython.no_gc_clear
 cdef class Block:
-    """Ids or offsets that C allocated, lent through the buffer protocol and freed with the last view."""
+    """Ids or offsets that C allocated, lent through the buffer protocol and given back with the last view."""
+    cdef Tables owner
     cdef dat_ids ids         # what is owned, if these are ids
     cdef uint64_t *offsets   # or this
     cdef Py_ssize_t count
     cdef Py_ssize_t stride
 
     def __dealloc__(self):
+        # One vector is kept: memory that was written before is written again in a third of the time.
+        if self.owner is not None and self.owner.spare.room < self.ids.room <= SPARE_MOST:
+            self.ids, self.owner.spare = self.owner.spare, self.ids
         dat_ids_clear(&self.ids)
         dat_free(self.offsets)
 
@@ -368,13 +375,14 @@ cdef object lend_offsets(uint64_t *offsets, Py_ssize_t count):
     return numpy.asarray(block)
 
 
-cdef object lend_ids(dat_ids *ids):
+cdef object lend_ids(dat_ids *ids, Tables owner=None):
     """The vector as a numpy.uint32 array of its own size; the vector is empty afterwards."""
     cdef Block block = Block.__new__(Block)
     if ids.count == 0:
         return numpy.empty(0, numpy.uint32)
     dat_ids_fit(ids)
     block.ids = ids[0]
+    block.owner = owner
     block.count = ids.count
     ids.items = NULL
     ids.count = ids.room = 0
@@ -392,6 +400,8 @@ cdef object copy_ids(const dat_ids *ids):
     return array
 
 
+# A vector of more ids (64 MB) is not kept.
+cdef size_t SPARE_MOST = 1 << 24
 # Up to so many ids are made in memory that is kept from call to call, and copied.
 cdef size_t SHORT = 1 << 14
 cdef object EMPTY = numpy.empty
@@ -502,6 +512,7 @@ cdef class Tables:
     cdef Input mapped
     cdef dat_settings settings
     cdef list pool
+    cdef dat_ids spare       # of a result that nobody holds any more
     cdef PyObject **numbers  # one int an id, made when it is first asked for: a list only takes references
     cdef size_t number_count
 
@@ -574,6 +585,7 @@ cdef class Tables:
     def __dealloc__(self):
         cdef size_t i
         dat_vocab_clear(&self.vocab)
+        dat_ids_clear(&self.spare)
         for i in range(self.number_count):
             Py_XDECREF(self.numbers[i])
         dat_free(self.numbers)
@@ -688,7 +700,7 @@ cdef class Tables:
         """Appends the ids to `ids`, which is cleared on failure."""
         cdef dat_status status
         # English has more than four bytes a token, Chinese less than three: start between, grow by half.
-        status = dat_ids_room(ids, opened.size // 3 + 8)
+        status = DAT_OK if ids.room else dat_ids_room(ids, opened.size // 3 + 8)
         if status == DAT_OK:
             if opened.size < KEEP_LOCK:
                 status = dat_encode(
@@ -701,6 +713,21 @@ cdef class Tables:
             dat_ids_clear(ids)
             check(status)
         return 0
+
+    cdef dat_ids take_spare(self):
+        cdef dat_ids ids = self.spare
+        ids.count = 0
+        memset(&self.spare, 0, sizeof(dat_ids))
+        return ids
+
+    def prepare(self):
+        """Makes the first thread's caches now, so that the first document need not."""
+        cdef Scratch scratch = self.take()
+        cdef dat_status status
+        with nogil:
+            status = dat_scratch_see(&self.vocab, &scratch.scratch, 1 << 30)
+        check(status)
+        self.pool.append(scratch)
 
     cdef int may(self, bint specials) except -1:
         if specials and self.vocab.specials.count == 0:
@@ -721,9 +748,9 @@ cdef class Tables:
                 self.run(scratch, &opened, specials, &scratch.ids, NULL)
                 found = copy_ids(&scratch.ids)
             else:
-                memset(&ids, 0, sizeof(ids))
+                ids = self.take_spare()
                 self.run(scratch, &opened, specials, &ids, NULL)
-                found = lend_ids(&ids)
+                found = lend_ids(&ids, self)
         finally:
             close_source(&opened)
         self.pool.append(scratch)
@@ -839,14 +866,13 @@ cdef class Tables:
         cdef dat_ids ids
         cdef dat_status status = DAT_NO_MEMORY
         cdef size_t i, total = 0
-        ids.items = NULL
-        ids.count = ids.room = 0
+        ids = self.take_spare()
         if pointers != NULL and offsets != NULL:
             for i in range(threads):
                 pointers[i] = &(<Scratch>scratches[i]).scratch
             with nogil:
                 status = DAT_OK
-                if threads == 1:
+                if threads == 1 and ids.room == 0:
                     for i in range(count):
                         total += documents[i].size
                     status = dat_ids_room(&ids, total // 3 + 8)
@@ -860,7 +886,7 @@ cdef class Tables:
             check(status)
         self.pool.extend(scratches)
         lent = lend_offsets(offsets, count + 1)
-        return lend_ids(&ids), lent
+        return lend_ids(&ids, self), lent
 
     def encode_batch(self, documents, size_t threads, bint specials):
         """The ids of many documents: values numpy.uint32[sum], offsets numpy.uint64[n + 1]."""

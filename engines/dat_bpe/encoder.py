@@ -215,6 +215,7 @@ class Encoder:
         }
         try:
             tables = _core.Tables(*arguments, **options)
+            tables.prepare()
         except _core.TableError as error:
             raise _explain(error, ranks, where) from error
         about = {

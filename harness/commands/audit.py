@@ -29,6 +29,10 @@ def audit(
             help="The pretokenizer of a rank file given by path: a name such as cl100k, or a regular expression."
         ),
     ] = None,
+    algorithm: Annotated[
+        str | None,
+        typer.Option(help="Another algorithm over the vocabularies' tokens: greedy-longest. As NAME@greedy-longest."),
+    ] = None,
     contract: Annotated[
         str | None,
         typer.Option(help="Variants held to, as POLICY, @UNICODE or POLICY@UNICODE: byte-alphabet@16.0."),
@@ -61,14 +65,16 @@ def audit(
     from tokassay.harness.audit import Request
     from tokassay.harness.audit import audit as run_audit
     from tokassay.harness.errors import INFRASTRUCTURE
+    from tokassay.harness.load import under
     from tokassay.harness.progress import Live
     from tokassay.harness.suites import known_words, load_suite, narrowed
     from tokassay.harness.tasks import OracleFailure
     from tokassay.harness.variants import parse_variants
 
+    whole = load_suite(suite)
     asked = narrowed(
-        load_suite(suite),
-        vocabularies=tuple(vocab or ()),
+        whole,
+        vocabularies=under(algorithm, tuple(vocab or ()) or whole.vocabularies),
         engines=tuple(engine or ()),
         corpora=tuple(corpus or ()),
         operations=known_words("--operation", operation),

@@ -67,7 +67,11 @@ def bench(
         switches=switches, short=everything, roster=tuple(roster or ()), command=spelled(context),
     )
     console = Console(stderr=True)
-    report = run(plan, console)
+    try:
+        report = run(plan, console)
+    except KeyboardInterrupt:
+        typer.echo("tokassay: interrupted; a bench is measured in one run, nothing of it is kept", err=True)
+        raise typer.Exit(130) from None
     if markdown is not None:
         write(markdown, report, plan)
     if as_json:
@@ -114,6 +118,7 @@ def show(report: dict[str, object]) -> None:
     """Every table of the report on standard output, and what has no figure."""
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
     from tokassay.harness.bench_report import tables, voids
 
     console = Console(highlight=False)
@@ -122,9 +127,9 @@ def show(report: dict[str, object]) -> None:
     for table in tables(report):
         made = Table(title=table.title, title_justify="left")
         for number, column in enumerate(table.columns):
-            made.add_column(column, justify="right" if number else "left", overflow="fold")
+            made.add_column(Text(column), justify="right" if number else "left", overflow="fold")
         for row in table.rows:
-            made.add_row(*(cell.replace(" (", "\n(").replace(") ", ")\n") for cell in row))
+            made.add_row(*(Text(cell.replace(" (", "\n(").replace(") ", ")\n")) for cell in row))
         console.print(made)
     for one in voids(report):
         console.print(one, markup=False)

@@ -109,8 +109,9 @@ def _check(spec: Any) -> dict[str, Any]:
     from tokassay.corpora.fetch import cache_dir
     from tokassay.engines.client import Host, HostFailure, Unsupported
     from tokassay.engines.environments import EnvironmentFault, interpreter
+    from tokassay.harness.contract import GREEDY
     from tokassay.harness.known import encodings
-    from tokassay.harness.load import load_vocabulary
+    from tokassay.harness.load import as_greedy, load_vocabulary
     from tokassay.harness.materialize import materialize
 
     row: dict[str, Any] = {"engine": spec.name, "version": "", "python": "", "ok": False, "ids": [], "note": ""}
@@ -122,6 +123,8 @@ def _check(spec: Any) -> dict[str, Any]:
                 row["note"] = f"the roster pins {spec.pinned}"
                 return row
             loaded = load_vocabulary("gpt2")
+            if GREEDY in spec.algorithms:
+                loaded = as_greedy(loaded, "gpt2")  # its tokens, which on the sample give the same ids
             if loaded.contract.algorithm not in spec.algorithms:
                 row.update(ok=True, note="starts; has no byte-level BPE to try")
                 return row

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
+from rich.console import Console
 from tokassay.harness import cli
 from tokassay.harness.ablation import Switch, contestants, switches
 from tokassay.harness.bench_report import BEGIN, END, between_markers, markdown, measured, tables, voids
+from tokassay.harness.bench_run import alone
 from tokassay.harness.commands.bench import words
 from tokassay.harness.errors import InputError
 from tokassay.reports.json import schema
@@ -176,6 +180,23 @@ def test_names_are_parted_by_commas_outside_of_brackets() -> None:
     assert words(["a,b", "c"]) == ("a", "b", "c")
     assert words(["dat-bpe[x=1,y=2],tiktoken", "a,,b "]) == ("dat-bpe[x=1,y=2]", "tiktoken", "a", "b")
     assert words(None) == ()
+
+
+def test_a_second_bench_waits_for_the_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two at once would measure each other."""
+    monkeypatch.setenv("TOKASSAY_CACHE", str(tmp_path))
+    said, entered = io.StringIO(), threading.Event()
+
+    def second() -> None:
+        with alone(Console(file=said, width=200)):
+            entered.set()
+
+    with alone(Console(file=io.StringIO())):
+        waiting = threading.Thread(target=second)
+        waiting.start()
+        assert not entered.wait(0.3)
+    waiting.join(10)
+    assert entered.is_set() and "another bench is measuring" in said.getvalue()
 
 
 # -- ablation ---------------------------------------------------------------------------------------------

@@ -41,6 +41,13 @@ def main() -> None:
                 sys.exit(f"all stages: {found}")
             label = "ranks" if merges is None else "a merge list"
             print(f"all stages, {label}: {found['-O0']} from {', '.join(found)}")
+        builds = {label: flags for label, flags in BUILDS.items() if label != "trace"}
+        case = cases.write_greedy(folder / "case", cases.ranks("r50k_base.tiktoken"), cases.documents(8, 3000, 50_000))
+        made = [cases.build(folder / f"g{i}", *flags, driver="greedy.c") for i, flags in enumerate(builds.values())]
+        digests = {cases.run([driver, "encode", case, "2"]) for driver in made}
+        if len(digests) != 1:
+            sys.exit(f"greedy: {digests}")
+        print(f"greedy: {digests.pop()} from {', '.join(builds)}")
 
 
 if __name__ == "__main__":

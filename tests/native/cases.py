@@ -16,6 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "engines" / "dat_bpe" / "csrc"
+GREEDY = ROOT / "engines" / "dat_greedy" / "csrc"
 WARNINGS = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wpedantic", "-Werror"]
 # family, contractions, digits (pretokenize.h) and the rank file of each.
 FAMILIES = {
@@ -125,6 +126,16 @@ def write_case(
     return path
 
 
+def write_greedy(path: Path, tokens: Mapping[bytes, int], texts: Sequence[bytes]) -> Path:
+    """A case file as greedy.c reads it."""
+    offsets = [0]
+    for text in texts:
+        offsets.append(offsets[-1] + len(text))
+    numbers = struct.pack(f"={len(offsets)}Q", *offsets)
+    path.write_bytes(_tokens(tokens) + struct.pack("=Q", len(texts)) + numbers + b"".join(texts))
+    return path
+
+
 def compiler() -> list[str]:
     """The C compiler: $CC or cc. Ends the program where there is none."""
     words = shlex.split(os.environ.get("CC", "cc"))
@@ -133,10 +144,12 @@ def compiler() -> list[str]:
     return words
 
 
-def build(target: Path, *flags: str) -> Path:
-    """driver.c with all warnings as errors."""
-    command = [*compiler(), "-std=c11", *WARNINGS, *flags, "-pthread", f"-I{SOURCES}"]
-    subprocess.run([*command, str(Path(__file__).with_name("driver.c")), "-o", str(target)], check=True)
+def build(target: Path, *flags: str, driver: str = "driver.c") -> Path:
+    """driver.c, or greedy.c, with all warnings as errors."""
+    # Either folder has a unity.c: the first one is the driver's.
+    folders = [GREEDY, SOURCES] if driver == "greedy.c" else [SOURCES]
+    command = [*compiler(), "-std=c11", *WARNINGS, *flags, "-pthread", *(f"-I{folder}" for folder in folders)]
+    subprocess.run([*command, str(Path(__file__).with_name(driver)), "-o", str(target)], check=True)
     return target
 
 

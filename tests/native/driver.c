@@ -55,7 +55,7 @@ static void *read_block(FILE *file, size_t size, test_case *test)
 
 static dat_token_list read_tokens(FILE *file, test_case *test)
 {
-    dat_token_list list;
+    dat_token_list list = {.flags = NULL};
     list.count = (size_t)read_u64(file);
     uint64_t *offsets = read_block(file, (list.count + 1) * sizeof *offsets, test);
     list.offsets = offsets;
@@ -144,10 +144,11 @@ static dat_status build(dat_vocab *vocab, dat_splitter *splitter, const test_cas
     return status;
 }
 
-/* All optimizations, at the best level of this processor. */
-static dat_settings with_cache(unsigned bits)
+/* bits 0: no cache, and every optimization off. */
+static dat_settings settings_of(unsigned bits, dat_level level)
 {
-    return (dat_settings){.cache_bits = bits, .wide_bits = bits, .uses = ~0u, .level = dat_best_level(), .seed = 1};
+    return (dat_settings){.cache_bits = bits, .wide_bits = bits > 2 ? bits - 2 : 0, .uses = bits > 0 ? ~0u : 0,
+                          .level = level, .seed = 7};
 }
 
 /* Whether an id covers exactly its own bytes, so that decoding gives the document. */
@@ -161,7 +162,7 @@ static int faithful(const test_case *test)
 }
 
 /* All documents as a batch: ids and offsets into the caller's hands. */
-static dat_status batch(const dat_vocab *vocab, const test_case *test, size_t threads, unsigned cache_bits,
+static dat_status batch(const dat_vocab *vocab, const test_case *test, size_t threads, dat_settings settings,
                         dat_ids *values, uint64_t *offsets)
 {
     dat_scratch own[16], *scratches[16];
@@ -169,7 +170,7 @@ static dat_status batch(const dat_vocab *vocab, const test_case *test, size_t th
     size_t ready = 0;
     while (ready < threads && status == DAT_OK) {
         scratches[ready] = &own[ready];
-        status = dat_scratch_init(&own[ready], with_cache(cache_bits));
+        status = dat_scratch_init(&own[ready], settings);
         ready += status == DAT_OK;
     }
     for (int specials = 0; specials < 2 && status == DAT_OK; specials++) {
@@ -186,7 +187,7 @@ static dat_status batch(const dat_vocab *vocab, const test_case *test, size_t th
 static dat_status singles(const dat_vocab *vocab, const test_case *test, dat_trace *trace, uint64_t *digest)
 {
     dat_scratch scratch;
-    dat_status status = dat_scratch_init(&scratch, with_cache(8));
+    dat_status status = dat_scratch_init(&scratch, settings_of(8, dat_best_level()));
     dat_ids ids = {NULL, 0, 0};
     dat_marks marks = {NULL, 0, 0};
     for (size_t i = 0; i < test->count && status == DAT_OK; i++) {
@@ -257,10 +258,16 @@ static dat_status everything(const test_case *test, size_t threads, uint64_t *di
     }
     dat_trace_clear(&trace);
 #endif
-    if (status == DAT_OK) {
-        status = batch(&vocab, test, threads, 10, &values, offsets);
-    }
-    if (status == DAT_OK) {
+    /* Each level that this processor has, with every optimization and with none. */
+    for (unsigned way = 0; way < 2 * (unsigned)DAT_LEVELS && status == DAT_OK; way++) {
+        dat_level level = (dat_level)(way / 2);
+        if (level > dat_best_level()) {
+            break;
+        }
+        status = batch(&vocab, test, threads, settings_of(way % 2 ? 10 : 0, level), &values, offsets);
+        if (status != DAT_OK) {
+            break;
+        }
         uint64_t again = UINT64_C(0xCBF29CE484222325);
         for (size_t i = 0; i < test->count; i++) {
             again = mix(again, offsets[i + 1] - offsets[i]);
@@ -363,7 +370,8 @@ static void *race(void *argument)
     uint64_t *offsets = malloc((self->test->count + 1) * sizeof *offsets);
     dat_ids values = {NULL, 0, 0};
     for (size_t threads = 1; threads <= 4; threads++) {
-        self->wrong |= batch(self->vocab, self->test, threads, 8, &values, offsets) != DAT_OK ||
+        dat_settings settings = settings_of(8, dat_best_level());
+        self->wrong |= batch(self->vocab, self->test, threads, settings, &values, offsets) != DAT_OK ||
                        values.count != self->expected->count ||
                        memcmp(values.items, self->expected->items, values.count * sizeof *values.items) != 0;
     }
@@ -379,7 +387,8 @@ static int races(const test_case *test)
     dat_splitter splitter;
     dat_ids expected = {NULL, 0, 0};
     uint64_t *offsets = malloc((test->count + 1) * sizeof *offsets);
-    if (build(&vocab, &splitter, test) != DAT_OK || batch(&vocab, test, 1, 0, &expected, offsets) != DAT_OK) {
+    if (build(&vocab, &splitter, test) != DAT_OK ||
+        batch(&vocab, test, 1, settings_of(0, DAT_SCALAR), &expected, offsets) != DAT_OK) {
         fail("the case cannot be encoded");
     }
     racer racers[RACERS];

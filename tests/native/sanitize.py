@@ -1,4 +1,4 @@
-"""The encoder under the address, leak and undefined-behaviour sanitizers, every request for memory refused in turn.
+"""The encoders under the address, leak and undefined-behaviour sanitizers, every request for memory refused in turn.
 
     python tests/native/sanitize.py
 
@@ -56,6 +56,25 @@ def main() -> None:
                     sys.exit(f"{label}: {driver.name} with {threads} threads gives {found}, not {expected}")
             small = cases.write_case(folder / "small", "cl100k", ranks, cases.documents(2, 20, 200), **asked)
             print(f"{label}: {expected}; {cases.run([faulty, 'faults', small], **OPTIONS)}")
+        greedy(folder)
+
+
+def greedy(folder: Path) -> None:
+    """dat-greedy: ids as an ordinary build gives them, memory refused, and files that hold anything."""
+    plain = cases.build(folder / "plain-greedy", "-O2", driver="greedy.c")
+    checked = cases.build(folder / "checked-greedy", *FLAGS, driver="greedy.c")
+    faulty = cases.build(folder / "faulty-greedy", "-DDAT_FAULTS", *FLAGS, driver="greedy.c")
+    whole = cases.write_greedy(folder / "case", cases.ranks("r50k_base.tiktoken"), cases.documents(5, 3000, 20_000))
+    expected = cases.run([plain, "encode", whole])
+    for threads in ("1", "4"):
+        found = cases.run([checked, "encode", whole, threads], **OPTIONS)
+        if found != expected:
+            sys.exit(f"greedy: {threads} threads give {found}, not {expected}")
+    small = cases.write_greedy(folder / "small", cases.small_ranks(), cases.documents(6, 20, 200))
+    hostile = [cases.run([driver, "hostile", small, "4000"], **OPTIONS) for driver in (plain, checked)]
+    if len(set(hostile)) != 1:
+        sys.exit(f"greedy: {hostile}")
+    print(f"greedy: {expected}; {cases.run([faulty, 'faults', small], **OPTIONS)}; {hostile[0]}")
 
 
 if __name__ == "__main__":

@@ -77,6 +77,20 @@ def test_greedy_and_raw(make_contract: Callable[..., dict[str, Any]]) -> None:
     assert oracle.spans(b"a\xff b c") == [(0, 2), (2, 6)]
 
 
+def test_greedy_with_an_unknown_id(make_contract: Callable[..., dict[str, Any]]) -> None:
+    contract = make_contract("gpt2", algorithm="greedy-longest", pretokenizer=[], byte_policy="raw")
+    tokens = {b"a": 0, b"b": 1, b"ab": 2}
+    with pytest.raises(OracleError, match="no token starts with byte 3f"):
+        Oracle(contract, tokens).encode(b"a?")
+    oracle = Oracle(contract | {"unknown": 1}, tokens)
+    assert oracle.encode(b"ab?a\xff") == [2, 1, 0, 1]
+    assert oracle.decode([2, 1, 0, 1]) == b"abbab"
+    with pytest.raises(Unsupported, match="span of an unknown id"):
+        oracle.spans(b"ab")
+    with pytest.raises(Unsupported, match="under bpe-ranks"):
+        Oracle(make_contract("gpt2") | {"unknown": 1}, BYTES)
+
+
 def test_replace_and_replace_each_byte(make_oracle: Callable[..., Oracle]) -> None:
     replacement = make_oracle("gpt2").encode("\ufffd".encode())
     assert make_oracle("gpt2", byte_policy="replace").encode(b"\xe2\x80") == replacement

@@ -7,6 +7,8 @@
  * is the least base, as a search by ones would find it. */
 typedef struct {
     uint64_t *free_bits; /* 1: free */
+    uint64_t *some_bits; /* 1: this word of free_bits is not 0. Slots that nobody can use stay free for ever, and
+                          * without this every search would begin at them and read all that is full behind them */
     size_t words;
     size_t first_free; /* no slot below it is free */
 } slot_map;
@@ -42,6 +44,11 @@ static dat_status reserve_slots(dat_trie *trie, slot_map *map, size_t slots)
         return DAT_NO_MEMORY;
     }
     map->free_bits = bits;
+    uint64_t *some = dat_grow(map->some_bits, words / 64 + 1, sizeof *some);
+    if (some == NULL) {
+        return DAT_NO_MEMORY;
+    }
+    map->some_bits = some;
     dat_node *nodes = dat_grow(trie->nodes, words * 64, sizeof *nodes);
     if (nodes == NULL) {
         return DAT_NO_MEMORY;
@@ -53,6 +60,10 @@ static dat_status reserve_slots(dat_trie *trie, slot_map *map, size_t slots)
     }
     trie->values = values;
     size_t old = map->words * 64;
+    for (size_t word = map->words; word < words; word++) {
+        /* The rest of the last word of some_bits is never looked at. */
+        some[word >> 6] = word & 63 ? some[word >> 6] | UINT64_C(1) << (word & 63) : 1;
+    }
     memset(bits + map->words, 0xFF, (words - map->words) * sizeof *bits);
     memset(nodes + old, 0xFF, (words * 64 - old) * sizeof *nodes);
     memset(values + old, 0xFF, (words * 64 - old) * sizeof *values);
@@ -69,7 +80,31 @@ static uint64_t free_from(const slot_map *map, size_t slot)
 
 static void take_slot(slot_map *map, size_t slot)
 {
-    map->free_bits[slot >> 6] &= ~(UINT64_C(1) << (slot & 63));
+    size_t word = slot >> 6;
+    map->free_bits[word] &= ~(UINT64_C(1) << (slot & 63));
+    if (map->free_bits[word] == 0) {
+        map->some_bits[word >> 6] &= ~(UINT64_C(1) << (word & 63));
+    }
+}
+
+/* The first word from `word` on with a free slot; the first past the map where there is none. */
+static size_t next_some(const slot_map *map, size_t word)
+{
+    while (word < map->words) {
+        uint64_t bits = map->some_bits[word >> 6] >> (word & 63);
+        if (bits & 1) {
+            return word;
+        }
+        if (bits == 0) {
+            word = (word | 63) + 1;
+        } else {
+            while (!(bits & 1)) {
+                bits >>= 1;
+                word++;
+            }
+        }
+    }
+    return map->words;
 }
 
 static void advance_first_free(slot_map *map)
@@ -93,6 +128,8 @@ static dat_status find_base(dat_trie *trie, slot_map *map, const uint8_t *bytes,
     /* The least child needs a free slot: bases below that are hopeless. */
     size_t base = map->first_free > (size_t)bytes[0] + 1 ? map->first_free - bytes[0] : 1;
     for (;; base += 64) {
+        size_t word = (base + bytes[0]) >> 6, some = next_some(map, word);
+        base = some > word ? some * 64 - bytes[0] : base;
         dat_status status = reserve_slots(trie, map, base + SLOT_MARGIN);
         if (status != DAT_OK) {
             return status;
@@ -154,8 +191,22 @@ static dat_status place(dat_trie *trie, slot_map *map, const dat_key *keys, pend
 
 dat_status dat_trie_build(dat_trie *trie, dat_key *keys, size_t count)
 {
+    return dat_trie_pack(trie, keys, count, DAT_BY_LEVELS);
+}
+
+static void reverse(pending *items, size_t count)
+{
+    for (size_t i = 0; i < count / 2; i++) {
+        pending swapped = items[i];
+        items[i] = items[count - 1 - i];
+        items[count - 1 - i] = swapped;
+    }
+}
+
+dat_status dat_trie_pack(dat_trie *trie, dat_key *keys, size_t count, dat_order order)
+{
     *trie = (dat_trie){NULL, NULL, 1};
-    slot_map map = {NULL, 0, 1};
+    slot_map map = {NULL, NULL, 0, 1};
     if (count > 1) {
         qsort(keys, count, sizeof *keys, compare_keys);
     }
@@ -176,11 +227,18 @@ dat_status dat_trie_build(dat_trie *trie, dat_key *keys, size_t count)
         size_t head = 0, tail = 0;
         queue[tail++] = (pending){0, count, 0, 0};
         while (status == DAT_OK && head < tail) {
-            status = place(trie, &map, keys, queue[head++], queue, &tail);
+            /* By depth the queue is a stack, with the first child on top. */
+            pending next = order == DAT_BY_DEPTH ? queue[--tail] : queue[head++];
+            size_t before = tail;
+            status = place(trie, &map, keys, next, queue, &tail);
+            if (order == DAT_BY_DEPTH) {
+                reverse(queue + before, tail - before);
+            }
         }
     }
     dat_free(queue);
     dat_free(map.free_bits);
+    dat_free(map.some_bits);
     if (status != DAT_OK) {
         dat_trie_clear(trie);
     }

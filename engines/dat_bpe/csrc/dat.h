@@ -23,6 +23,14 @@ typedef struct {
 /* Packs the keys (sorted in place; each of at least one byte, no two equal), first fit: states are taken level by
  * level in key order, and each gets the least base >= 1 at which all its children's slots are free. */
 dat_status dat_trie_build(dat_trie *trie, dat_key *keys, size_t count);
+
+/* The order in which states are given their bases: it decides the arrays, and nothing that a walk finds. */
+typedef enum {
+    DAT_BY_LEVELS, /* level by level */
+    DAT_BY_DEPTH   /* a state, then all below its first child, then all below its second */
+} dat_order;
+
+dat_status dat_trie_pack(dat_trie *trie, dat_key *keys, size_t count, dat_order order);
 void dat_trie_clear(dat_trie *trie);
 
 /* One step from state s (< count); -1 where there is none. Guarded: no content of the arrays leads outside them. */

@@ -37,13 +37,17 @@ dat_status dat_scratch_init(dat_scratch *scratch, dat_settings settings)
     return allocate(&scratch->cache, settings.cache_bits < SMALL_BITS ? settings.cache_bits : SMALL_BITS, 0);
 }
 
-dat_status dat_scratch_see(dat_scratch *scratch, size_t size)
+dat_status dat_scratch_see(const dat_vocab *vocab, dat_scratch *scratch, size_t size)
 {
     if (scratch->grown || (scratch->seen += size) < GROW_AT) {
         return DAT_OK;
     }
     scratch->grown = 1;
-    return allocate(&scratch->cache, scratch->settings.cache_bits, scratch->settings.wide_bits);
+    dat_status status = allocate(&scratch->cache, scratch->settings.cache_bits, scratch->settings.wide_bits);
+    if (status == DAT_OK) {
+        dat_seed(vocab, scratch);
+    }
+    return status;
 }
 
 void dat_scratch_clear(dat_scratch *scratch)

@@ -1,23 +1,30 @@
 /* Merges of many pieces at once, a step of each in turn: what a step needs from memory is asked for one round before it is
  * looked at. Included once a level by segment.c (DAT_TARGET, DAT_NAME, DAT_IS_AVX512). */
 
-/* Sets two ranks that were asked for, and finds the least of all and the first place that has it. What merges there will
- * not, and neither will `gone`: the caller says so to forget(). */
+/* Sets two ranks that were asked for, and finds the least of all and the first place that has it. */
 DAT_TARGET static inline uint32_t DAT_NAME(least)(uint32_t *rank, size_t size, int left, uint32_t left_rank, int right,
                                                   uint32_t right_rank, unsigned *at)
 {
 #if DAT_IS_AVX512
-    if (size <= 16) {
-        /* In a register: a vector that is read right after a part of it was written would wait for the write. */
-        __m512i ranks = _mm512_load_si512(rank);
-        ranks = _mm512_mask_set1_epi32(ranks, (__mmask16)(UINT32_C(1) << (left + 1) >> 1), (int)left_rank);
-        ranks = _mm512_mask_set1_epi32(ranks, (__mmask16)(1u << right), (int)right_rank);
-        _mm512_store_si512(rank, ranks);
-        uint32_t least = _mm512_reduce_min_epu32(ranks);
-        *at = (unsigned)__builtin_ctz(_mm512_cmpeq_epi32_mask(ranks, _mm512_set1_epi32((int)least)) | 0x10000u);
-        return least;
+    /* In registers: a vector that is read right after a part of it was written would wait for the write. */
+    uint64_t left_bit = UINT64_C(1) << (left & 63) & ~(uint64_t)(left >> 31), right_bit = UINT64_C(1) << right;
+    __m512i lowest = _mm512_set1_epi32(-1);
+    for (size_t i = 0; i < size; i += 16) {
+        __m512i ranks = _mm512_load_si512(rank + i);
+        ranks = _mm512_mask_set1_epi32(ranks, (__mmask16)(left_bit >> i), (int)left_rank);
+        ranks = _mm512_mask_set1_epi32(ranks, (__mmask16)(right_bit >> i), (int)right_rank);
+        _mm512_store_si512(rank + i, ranks);
+        lowest = _mm512_min_epu32(lowest, ranks);
     }
-#endif
+    uint32_t least = _mm512_reduce_min_epu32(lowest);
+    __m512i wanted = _mm512_set1_epi32((int)least);
+    uint64_t equal = 0;
+    for (size_t i = 0; i < size; i += 16) {
+        equal |= (uint64_t)_mm512_cmpeq_epi32_mask(_mm512_load_si512(rank + i), wanted) << i;
+    }
+    *at = (unsigned)__builtin_ctzll(equal | UINT64_C(1) << 63);
+    return least;
+#else
     rank[left] = left_rank;
     rank[right] = right_rank;
     uint64_t least = UINT64_MAX;
@@ -27,6 +34,7 @@ DAT_TARGET static inline uint32_t DAT_NAME(least)(uint32_t *rank, size_t size, i
     }
     *at = (unsigned)least & 63;
     return (uint32_t)(least >> 32);
+#endif
 }
 
 /* The rank of a pair whose line was fetched. */
@@ -49,67 +57,81 @@ DAT_TARGET static inline uint32_t DAT_NAME(rank_of)(const dat_pairs *pairs, cons
 #endif
 }
 
-/* Begins with the bytes of a piece of at most DAT_SMALL_PIECE. */
-DAT_TARGET static inline void DAT_NAME(enter)(lane *lane, const dat_merges *merges, const uint8_t *piece, size_t size)
+/* Begins with a piece of at most DAT_SMALL_PIECE bytes. */
+DAT_TARGET static inline void DAT_NAME(enter)(merge_lane *self, const dat_merges *merges, const uint8_t *piece, size_t size)
 {
-    uint32_t *token = lane->token + BEFORE, *rank = lane->rank + BEFORE;
-    lane->size = size;
-    lane->alive = dat_below((unsigned)size);
-    lane->left_line = lane->right_line = no_pairs;
-    lane->at = 0;
-    lane->left = -1;
-    for (size_t i = (size - 1) & ~(size_t)15; i < size + 16; i++) {
+    uint32_t *token = self->token + BEFORE, *rank = self->rank + BEFORE;
+    size_t count = 0;
+    for (size_t i = 0; i < size;) {
+        unsigned first = piece[i], second = i + 1 < size ? piece[i + 1] : 0;
+        uint32_t both = merges->of_two[first << 8 | second];
+        rank[count] = both;
+        if (first >= 0xC2 && first < 0xE0 && (second & 0xC0) == 0x80 && whole(merges, piece, size, i, both)) {
+            token[count++] = both;
+            i += 2;
+        } else {
+            token[count++] = merges->of_byte[first];
+            i++;
+        }
+    }
+    if (count < size) {
+        for (size_t i = 0; i + 1 < count; i++) {
+            rank[i] = dat_pairs_get(&merges->pairs, token[i], token[i + 1]);
+        }
+    }
+    for (size_t i = count - 1; i < count + 16; i++) {
         rank[i] = DAT_NONE;
     }
-    token[0] = merges->of_byte[piece[0]];
-    for (size_t i = 1; i < size; i++) {
-        token[i] = merges->of_byte[piece[i]];
-        rank[i - 1] = merges->of_two[(size_t)piece[i - 1] << 8 | piece[i]];
-    }
-    lane->first = rank[0];
-    lane->finished = 0;
+    self->size = count;
+    self->alive = dat_below((unsigned)count);
+    self->left_line = self->right_line = no_pairs;
+    self->left_key = self->right_key = 0;
+    self->at = 0;
+    self->left = -1;
+    self->first = rank[0];
+    self->finished = 0;
 }
 
 /* Looks at what was asked for, and merges once; 0 a round after nothing merged any more. There is no branch on what is
  * found: one that is foreseen wrongly costs the whole chain of look-ups before it, some 130 cycles, in all lanes. */
-DAT_TARGET static inline int DAT_NAME(step)(lane *lane, const dat_merges *merges)
+DAT_TARGET static inline int DAT_NAME(step)(merge_lane *self, const dat_merges *merges)
 {
-    if (lane->finished) {
+    if (self->finished) {
         return 0;
     }
     const dat_pairs *pairs = &merges->pairs;
-    uint32_t *token = lane->token + BEFORE, *rank = lane->rank + BEFORE;
-    uint32_t left_rank = DAT_NAME(rank_of)(pairs, lane->left_line, lane->left_key);
-    uint32_t right_rank = DAT_NAME(rank_of)(pairs, lane->right_line, lane->right_key) & lane->first;
-    lane->first = DAT_NONE;
+    uint32_t *token = self->token + BEFORE, *rank = self->rank + BEFORE;
+    uint32_t left_rank = DAT_NAME(rank_of)(pairs, self->left_line, self->left_key);
+    uint32_t right_rank = DAT_NAME(rank_of)(pairs, self->right_line, self->right_key) & self->first;
+    self->first = DAT_NONE;
     unsigned at;
-    uint32_t merged = DAT_NAME(least)(rank, lane->size, lane->left, left_rank, lane->at, right_rank, &at);
+    uint32_t merged = DAT_NAME(least)(rank, self->size, self->left, left_rank, self->at, right_rank, &at);
     uint64_t merges_ = merged != DAT_NONE;
     DAT_OPAQUE(merges_);
-    lane->finished = !merges_;
+    self->finished = !merges_;
     at &= 63;
-    uint64_t after = lane->alive & ~dat_below(at + 1);
+    uint64_t after = self->alive & ~dat_below(at + 1);
     int gone = __builtin_ctzll(after | UINT64_C(1) << 63);
     after &= after - 1;
-    lane->alive &= ~(merges_ << gone);
+    self->alive &= ~(merges_ << gone);
     rank[gone] = DAT_NONE;
     uint32_t keep = (uint32_t)merges_ - 1;
     token[at] = (merged & ~keep) | (token[at] & keep);
     /* Beyond either end stands a token that pairs with none. */
-    uint64_t before = lane->alive & dat_below(at);
+    uint64_t before = self->alive & dat_below(at);
     int left = 63 - (int)DAT_LEADING(before), right = (int)DAT_TRAILING(after);
     uint64_t left_hash = dat_pair_hash(token[left], merged), right_hash = dat_pair_hash(merged, token[right]);
-    lane->left = left;
-    lane->at = (int)at;
-    lane->left_key = (uint64_t)token[left] << DAT_INDEX_BITS | merged;
-    lane->right_key = (uint64_t)merged << DAT_INDEX_BITS | token[right];
+    self->left = left;
+    self->at = (int)at;
+    self->left_key = (uint64_t)token[left] << DAT_INDEX_BITS | merged;
+    self->right_key = (uint64_t)merged << DAT_INDEX_BITS | token[right];
     const uint64_t *left_line = pairs->slots + dat_pair_line(pairs, left_hash);
     const uint64_t *right_line = pairs->slots + dat_pair_line(pairs, right_hash);
     uint64_t left_maybe = dat_pair_maybe(pairs, left_hash), right_maybe = dat_pair_maybe(pairs, right_hash);
-    lane->left_line = either(left_line, left_maybe);
-    lane->right_line = either(right_line, right_maybe);
-    DAT_FETCH(lane->left_line);
-    DAT_FETCH(lane->right_line);
+    self->left_line = either(left_line, left_maybe);
+    self->right_line = either(right_line, right_maybe);
+    DAT_FETCH(self->left_line);
+    DAT_FETCH(self->right_line);
     return 1;
 }
 
@@ -117,7 +139,7 @@ DAT_TARGET static inline int DAT_NAME(step)(lane *lane, const dat_merges *merges
 DAT_TARGET static dat_status DAT_NAME(merge_many)(const dat_merges *merges, const uint8_t *base, miss *misses,
                                                   const uint16_t *which, size_t count, dat_ids *out)
 {
-    lane lanes[LANES];
+    merge_lane lanes[LANES];
     uint16_t of_lane[LANES];
     unsigned order[LANES];
     size_t active = 0, next = 0;
@@ -133,7 +155,7 @@ DAT_TARGET static dat_status DAT_NAME(merge_many)(const dat_merges *merges, cons
     }
     while (active > 0) {
         for (size_t i = 0; i < active; i++) {
-            lane *here = &lanes[order[i]];
+            merge_lane *here = &lanes[order[i]];
             if (DAT_NAME(step)(here, merges)) {
                 continue;
             }

@@ -23,6 +23,7 @@ typedef struct {
     const uint32_t *offsets; /* [count + 1] into text */
     size_t count, text_size;
     int regular; /* both parts of every merge are made before it */
+    const uint64_t *never; /* cuts.h: two bytes between which a token stands that has a character in part */
 } dat_merges;
 
 enum { DAT_REACHABLE = 1 };

@@ -66,12 +66,13 @@ dat_status dat_known(const dat_vocab *vocab, dat_scratch *scratch, const uint8_t
     }
     if (size <= DAT_WIDE_BYTES && scratch->cache.wide != NULL) {
         uint64_t key[4];
-        dat_wide_key(piece, size, key);
+        dat_wide_key(piece, size, low, high, key);
         const dat_wide_entry *slot = dat_wide_slot(&scratch->cache, key);
-        if (memcmp(slot->key, key, sizeof key) == 0) {
+        if (dat_wide_equal(slot, key)) {
             dat_status status = dat_ids_room(out, DAT_WIDE_IDS);
-            for (size_t i = 0; i < DAT_WIDE_IDS && status == DAT_OK && slot->ids[i] != DAT_NONE; i++) {
-                out->items[out->count++] = slot->ids[i];
+            if (status == DAT_OK) {
+                memcpy(out->items + out->count, slot->ids, sizeof slot->ids);
+                out->count += slot->count <= DAT_WIDE_IDS ? slot->count : 0;
             }
             return status;
         }
@@ -87,16 +88,32 @@ void dat_keep(dat_scratch *scratch, const uint8_t *piece, size_t size, uint64_t 
         pair[1] = pair[0];
         pair->low = low;
         pair->high = high | (uint64_t)(count - 1) << 60;
-        for (size_t i = 0; i < DAT_CACHE_IDS; i++) {
-            pair->ids[i] = i < count ? ids[i] : DAT_NONE;
-        }
+        memcpy(pair->ids, ids, sizeof pair->ids);
     } else if (size <= DAT_WIDE_BYTES && count <= DAT_WIDE_IDS && scratch->cache.wide != NULL) {
         uint64_t key[4];
-        dat_wide_key(piece, size, key);
+        dat_wide_key(piece, size, low, high, key);
         dat_wide_entry *slot = dat_wide_slot(&scratch->cache, key);
         memcpy(slot->key, key, sizeof slot->key);
-        for (size_t i = 0; i < DAT_WIDE_IDS; i++) {
-            slot->ids[i] = i < count ? ids[i] : DAT_NONE;
+        slot->count = (uint32_t)count;
+        memcpy(slot->ids, ids, sizeof slot->ids);
+    }
+}
+
+/* As many as a quarter of the entries: those with the lowest ranks, which most text is made of. */
+void dat_seed(const dat_vocab *vocab, dat_scratch *scratch)
+{
+    if (scratch->cache.pairs == NULL || !(scratch->settings.uses & DAT_USE_WORDS)) {
+        return;
+    }
+    size_t most = (size_t)1 << scratch->cache.bits >> 2;
+    for (uint32_t i = 0; i < vocab->count && i < most; i++) {
+        size_t size;
+        const uint8_t *text = dat_token(vocab, i, &size);
+        if (size > 0 && size <= DAT_CACHE_BYTES && (vocab->ignore_merges || (vocab->merges.flags[i] & DAT_REACHABLE))) {
+            uint64_t low, high;
+            dat_cache_key(text, size, vocab->text + vocab->text_size, &low, &high);
+            const uint32_t ids[DAT_WIDE_IDS] = {vocab->ids[i]};
+            dat_keep(scratch, text, size, low, high, ids, 1);
         }
     }
 }

@@ -8,7 +8,7 @@
 /* Switches, each for one optimization; all off is the plain encoder. They change no id. */
 enum {
     DAT_USE_CACHE = 1,  /* pieces of up to 15 bytes and four ids */
-    DAT_USE_WIDE = 2,   /* and of up to 31 bytes and eight ids */
+    DAT_USE_WIDE = 2,   /* and of up to 31 bytes and 23 ids */
     DAT_USE_WORDS = 4,  /* pieces that are one token are looked up before they are merged */
     DAT_USE_CUTS = 8,   /* pieces are cut where no token can reach across */
     DAT_USE_LINEAR = 16 /* long pieces by longest match and backtracking instead of a heap */
@@ -21,7 +21,7 @@ dat_level dat_best_level(void);
 
 typedef struct {
     unsigned cache_bits; /* log2 of the entries of 32 bytes; 0: no cache */
-    unsigned wide_bits;  /* log2 of those of 64 bytes; 0: none */
+    unsigned wide_bits;  /* log2 of those of 128 bytes; 0: none */
     unsigned uses;       /* DAT_USE_… */
     dat_level level;
     uint64_t seed;
@@ -41,7 +41,10 @@ typedef struct {
 } dat_scratch;
 
 /* To be told how many bytes come: gives the caches their full size when that is worth it. */
-dat_status dat_scratch_see(dat_scratch *scratch, size_t size);
+dat_status dat_scratch_see(const dat_vocab *vocab, dat_scratch *scratch, size_t size);
+
+/* Puts the first words of the vocabulary into an empty cache. */
+void dat_seed(const dat_vocab *vocab, dat_scratch *scratch);
 
 /* Appends the ids of a piece of at least one byte, without a cache. */
 dat_status dat_piece(const dat_vocab *vocab, dat_scratch *scratch, const uint8_t *piece, size_t size, dat_ids *out,
@@ -52,7 +55,8 @@ dat_status dat_piece(const dat_vocab *vocab, dat_scratch *scratch, const uint8_t
 dat_status dat_known(const dat_vocab *vocab, dat_scratch *scratch, const uint8_t *piece, size_t size, uint64_t low,
                      uint64_t high, dat_ids *out);
 
-/* Remembers the ids of a piece, if there is a cache for its size. */
+/* Remembers the ids of a piece, if there is a cache for its size and their number; DAT_WIDE_IDS are read, DAT_CACHE_IDS for a
+ * short piece, however many there are. */
 void dat_keep(dat_scratch *scratch, const uint8_t *piece, size_t size, uint64_t low, uint64_t high, const uint32_t *ids,
               size_t count);
 

@@ -1,5 +1,6 @@
 #include "segment.h"
 
+#include "forms.h"
 #include "starts.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -94,7 +95,7 @@ typedef struct {
     size_t size;
     int left, at, finished;
     uint32_t first;                          /* rank[0] as it begins; then DAT_NONE */
-} lane;
+} merge_lane;
 
 /* A line without pairs. */
 _Alignas(64) static const uint64_t no_pairs[DAT_LINE] = {DAT_NO_PAIR, DAT_NO_PAIR, DAT_NO_PAIR, DAT_NO_PAIR,
@@ -106,6 +107,84 @@ static inline const uint64_t *either(const uint64_t *line, uint64_t maybe)
     uintptr_t none = (uintptr_t)no_pairs, mask = 0 - (uintptr_t)maybe;
     DAT_OPAQUE(mask);
     return (const uint64_t *)(none ^ ((none ^ (uintptr_t)line) & mask));
+}
+
+/* What is known of the pieces that were found: memory is asked for well before it is looked at, for a piece that is not
+ * in the second-level cache costs 30 to 300 ns, and the next ones need not wait for it. */
+typedef struct {
+    uint64_t low[ENDS], high[ENDS];
+    dat_cache_entry *entry[ENDS]; /* first the pair where it may be, then the entry where it is */
+    miss misses[ENDS];
+    uint16_t unknown[ENDS + 8], to_merge[ENDS]; /* pieces; misses */
+    size_t unknown_count, to_merge_count;
+} lookups;
+
+/* The second word of the key of a piece that is too long to have one. */
+#define NO_KEY UINT64_C(1) /* a length of 0, which an entry has only if all of it is 0 */
+
+/* From piece `from` on. */
+static inline void make_keys(const dat_cache *cache, const finder *found, size_t from, const uint8_t *limit, lookups *made)
+{
+    const uint8_t *base = found->base, *p = base + (from > 0 ? found->ends[from - 1] : 0);
+    for (size_t i = from; i < found->count; i++) {
+        const uint8_t *stop = base + found->ends[i];
+        size_t size = (size_t)(stop - p);
+        uint64_t low, high;
+        dat_cache_key(p, size <= DAT_CACHE_BYTES ? size : DAT_CACHE_BYTES, limit, &low, &high);
+        /* A longer piece has a key that no entry has. */
+        high = size <= DAT_CACHE_BYTES ? high : NO_KEY;
+        made->low[i] = low;
+        made->high[i] = high;
+        if (cache->pairs != NULL) {
+            made->entry[i] = dat_cache_pair(cache, low, high);
+            DAT_FETCH(made->entry[i]);
+        }
+        p = stop;
+    }
+}
+
+/* From piece `from` on, `unknown` being those before it. */
+static inline void probe(const dat_cache *cache, const finder *found, size_t from, size_t unknown, lookups *made)
+{
+    if (cache->pairs == NULL) {
+        for (size_t i = 0; i < found->count; i++) {
+            made->unknown[i] = (uint16_t)i;
+        }
+        made->unknown_count = found->count;
+        return;
+    }
+    for (size_t i = from; i < found->count; i++) {
+        uint64_t low = made->low[i], high = made->high[i];
+        /* The number of ids stands above the length: shifted out, what is left is the key. Which of the two entries it is,
+         * and whether it is one of them, cannot be foreseen, so that neither is a branch. */
+        dat_cache_entry *pair = made->entry[i];
+        uint64_t other = ((pair->low ^ low) | (pair->high ^ high) << 4) != 0;
+        DAT_OPAQUE(other);
+        dat_cache_entry *entry = pair + other;
+        made->entry[i] = entry;
+        made->unknown[unknown] = (uint16_t)i;
+        unknown += ((entry->low ^ low) | (entry->high ^ high) << 4) != 0;
+    }
+    made->unknown_count = unknown;
+}
+
+static void look_scalar(const dat_cache *cache, const finder *found, const uint8_t *limit, lookups *made)
+{
+    make_keys(cache, found, 0, limit, made);
+    probe(cache, found, 0, 0, made);
+}
+
+typedef void (*looker)(const dat_cache *cache, const finder *found, const uint8_t *limit, lookups *made);
+/* Whether the character of two bytes at i may be taken as the token that they merge to, before anything else merges: so it
+ * is where no token reaches from a part of it across one of its borders, for then nothing merges with a part of it; and
+ * where merges are in order, for then what merges with the whole comes later. */
+static inline int whole(const dat_merges *merges, const uint8_t *piece, size_t size, size_t i, uint32_t both)
+{
+    unsigned before = i > 0 ? (unsigned)piece[i - 1] << 8 | piece[i] : 0;
+    unsigned behind = i + 2 < size ? (unsigned)piece[i + 1] << 8 | piece[i + 2] : 0;
+    uint64_t never = (i > 0 ? merges->never[before >> 6] >> (before & 63) : 0) |
+                     (i + 2 < size ? merges->never[behind >> 6] >> (behind & 63) : 0);
+    return both != DAT_NONE && merges->regular && !(never & 1);
 }
 
 typedef dat_status (*merger)(const dat_merges *merges, const uint8_t *base, miss *misses, const uint16_t *which,
@@ -120,6 +199,7 @@ typedef dat_status (*merger)(const dat_merges *merges, const uint8_t *base, miss
 #define DAT_IS_AVX512 1
 #include "blocks.h"
 #include "lockstep.h"
+#include "gather.h"
 #undef DAT_TARGET
 #undef DAT_NAME
 #undef DAT_IS_AVX512
@@ -159,6 +239,17 @@ static merger merger_of(dat_level level)
     return merge_many_scalar;
 }
 
+static looker looker_of(dat_level level)
+{
+#ifdef DAT_X86
+    if (level == DAT_AVX512) {
+        return look_avx512;
+    }
+#endif
+    (void)level;
+    return look_scalar;
+}
+
 dat_level dat_best_level(void)
 {
 #ifdef DAT_X86
@@ -196,15 +287,11 @@ static block_finder finder_of(const dat_vocab *vocab, dat_level level)
     if (vocab->splitter != NULL) {
         return find_general;
     }
-    if (vocab->pattern.family == DAT_DEEPSEEK) {
-        return find_scalar;
-    }
 #ifdef DAT_X86
-    if (level == DAT_AVX512) {
-        return find_block_avx512;
-    }
-    if (level == DAT_AVX2) {
-        return find_block_avx2;
+    static const block_finder wide[] = {find_gpt2_avx512, find_cl100k_avx512, find_o200k_avx512, find_deepseek_avx512};
+    static const block_finder narrow[] = {find_gpt2_avx2, find_cl100k_avx2, find_o200k_avx2, find_deepseek_avx2};
+    if (level != DAT_SCALAR && vocab->pattern.family <= DAT_DEEPSEEK) {
+        return (level == DAT_AVX512 ? wide : narrow)[vocab->pattern.family];
     }
 #endif
     (void)level;
@@ -228,12 +315,12 @@ dat_status dat_piece_ends(const dat_vocab *vocab, dat_scratch *scratch, dat_leve
     const uint8_t *first = p;
     finder found;
     start_finder(&found, vocab, &scratch->split, p, end, 0);
-    block_finder find = finder_of(vocab, level);
+    block_finder next = finder_of(vocab, level);
     dat_status status = found.status;
     while (p < end && status == DAT_OK) {
         found.base = p;
         found.count = 0;
-        p = found.rest_stop != NULL ? cut_rest(&found, p) : find(&found, p);
+        p = found.rest_stop != NULL ? cut_rest(&found, p) : next(&found, p);
         status = found.status != DAT_OK ? found.status : dat_ids_room(ends, found.count + 1);
         for (size_t i = 0; i < found.count && status == DAT_OK; i++) {
             ends->items[ends->count++] = (uint32_t)(found.base - first) + found.ends[i];
@@ -246,61 +333,6 @@ dat_status dat_piece_ends(const dat_vocab *vocab, dat_scratch *scratch, dat_leve
         }
     }
     return status;
-}
-
-/* What is known of the pieces that were found: memory is asked for well before it is looked at, for a piece that is not
- * in the second-level cache costs 30 to 300 ns, and the next ones need not wait for it. */
-typedef struct {
-    uint64_t low[ENDS], high[ENDS];
-    dat_cache_entry *entry[ENDS]; /* first the pair where it may be, then the entry where it is */
-    miss misses[ENDS];
-    uint16_t unknown[ENDS], to_merge[ENDS]; /* pieces; misses */
-    size_t unknown_count, to_merge_count;
-} lookups;
-
-static inline void make_keys(const dat_cache *cache, const finder *found, const uint8_t *limit, lookups *made)
-{
-    const uint8_t *base = found->base, *p = base;
-    for (size_t i = 0; i < found->count; i++) {
-        const uint8_t *stop = base + found->ends[i];
-        size_t size = (size_t)(stop - p);
-        uint64_t low, high;
-        dat_cache_key(p, size <= DAT_CACHE_BYTES ? size : DAT_CACHE_BYTES, limit, &low, &high);
-        /* A longer piece has a key that no entry has. */
-        high = size <= DAT_CACHE_BYTES ? high : ~UINT64_C(0) >> 4;
-        made->low[i] = low;
-        made->high[i] = high;
-        if (cache->pairs != NULL) {
-            made->entry[i] = dat_cache_pair(cache, low, high);
-            DAT_FETCH(made->entry[i]);
-        }
-        p = stop;
-    }
-}
-
-static inline void probe(const dat_cache *cache, const finder *found, lookups *made)
-{
-    size_t unknown = 0;
-    if (cache->pairs == NULL) {
-        for (size_t i = 0; i < found->count; i++) {
-            made->unknown[i] = (uint16_t)i;
-        }
-        made->unknown_count = found->count;
-        return;
-    }
-    for (size_t i = 0; i < found->count; i++) {
-        uint64_t low = made->low[i], high = made->high[i];
-        /* The number of ids stands above the length: shifted out, what is left is the key. Which of the two entries it is,
-         * and whether it is one of them, cannot be foreseen, so that neither is a branch. */
-        dat_cache_entry *pair = made->entry[i];
-        uint64_t other = ((pair->low ^ low) | (pair->high ^ high) << 4) != 0;
-        DAT_OPAQUE(other);
-        dat_cache_entry *entry = pair + other;
-        made->entry[i] = entry;
-        made->unknown[unknown] = (uint16_t)i;
-        unknown += ((entry->low ^ low) | (entry->high ^ high) << 4) != 0;
-    }
-    made->unknown_count = unknown;
 }
 
 /* The ids of the pieces that the cache did not have, into scratch->found. */
@@ -319,8 +351,10 @@ static dat_status resolve(const dat_vocab *vocab, dat_scratch *scratch, const fi
         }
         if (m->size <= DAT_WIDE_BYTES && scratch->cache.wide != NULL) {
             uint64_t key[4];
-            dat_wide_key(found->base + start, m->size, key);
-            DAT_FETCH(dat_wide_slot(&scratch->cache, key));
+            dat_wide_key(found->base + start, m->size, made->low[i], made->high[i], key);
+            const dat_wide_entry *slot = dat_wide_slot(&scratch->cache, key);
+            DAT_FETCH(slot);
+            DAT_FETCH(&slot->ids[7]);
         }
     }
     for (size_t k = 0; k < made->unknown_count; k++) {
@@ -363,8 +397,7 @@ static inline dat_status look_up(const dat_vocab *vocab, dat_scratch *scratch, c
                                  const uint8_t *limit, dat_ids *out)
 {
     lookups made;
-    make_keys(&scratch->cache, found, limit, &made);
-    probe(&scratch->cache, found, &made);
+    looker_of(scratch->settings.level)(&scratch->cache, found, limit, &made);
     dat_status status = DAT_OK;
     scratch->found.count = 0;
     if (made.unknown_count > 0) {
@@ -395,13 +428,14 @@ static inline dat_status look_up(const dat_vocab *vocab, dat_scratch *scratch, c
         }
     }
     out->count = (size_t)(ids - out->items);
+    status = dat_ids_room(&scratch->found, DAT_WIDE_IDS);
     /* Only now: what is kept may take the place of an entry that was still to be read. */
-    for (size_t k = 0; k < made.unknown_count; k++) {
+    for (size_t k = 0; k < made.unknown_count && status == DAT_OK; k++) {
         const miss *m = &made.misses[k];
         dat_keep(scratch, found->base + m->start, m->size, made.low[m->piece], made.high[m->piece],
                  scratch->found.items + m->first, m->count);
     }
-    return DAT_OK;
+    return status;
 }
 
 #ifdef DAT_TRACE
@@ -443,13 +477,13 @@ dat_status dat_segment(const dat_vocab *vocab, dat_scratch *scratch, const uint8
 #endif
     finder found;
     start_finder(&found, vocab, &scratch->split, p, end, (scratch->settings.uses & DAT_USE_CUTS) != 0);
-    block_finder find = finder_of(vocab, scratch->settings.level);
-    dat_status status = found.status == DAT_OK ? dat_scratch_see(scratch, (size_t)(end - p)) : found.status;
+    block_finder next = finder_of(vocab, scratch->settings.level);
+    dat_status status = found.status == DAT_OK ? dat_scratch_see(vocab, scratch, (size_t)(end - p)) : found.status;
     while (p < end && status == DAT_OK) {
         found.base = p;
         found.count = 0;
         do {
-            p = found.rest_stop != NULL ? cut_rest(&found, p) : find(&found, p);
+            p = found.rest_stop != NULL ? cut_rest(&found, p) : next(&found, p);
         } while (p < end && found.count < PIECES && found.long_stop == NULL);
         status = found.status != DAT_OK ? found.status : look_up(vocab, scratch, &found, limit, out);
         if (found.long_stop != NULL && status == DAT_OK) {

@@ -12,6 +12,7 @@ typedef struct {
     uint64_t slash;
     uint64_t short_, long_; /* an apostrophe that a contraction of one letter, or of two, may begin with */
     uint64_t valid;      /* the characters there are */
+    uint64_t ascii, control, cjk; /* DeepSeek's alone: `other` has no category C there, and upper and lower are ASCII */
     unsigned count;
     int last;            /* the text ends with this block */
 } dat_masks;
@@ -36,8 +37,9 @@ static inline uint64_t dat_blank_starts(uint64_t blanks, uint64_t valid)
     return blanks & (~(blanks << 1) | (~(blanks >> 1) & next_known));
 }
 
-/* \s*[\r\n]+|\s+(?!\S)|\s+ after what a symbol run took of the newlines behind it. */
-static inline uint64_t dat_line_starts(const dat_masks *m, uint64_t symbols)
+/* \s*[\r\n]+|\s+(?!\S)|\s+ after what a symbol run took of the newlines behind it. ends_text: behind these begins
+ * a text of its own, so that the last blank there is no piece. */
+static inline uint64_t dat_line_starts(const dat_masks *m, uint64_t symbols, uint64_t ends_text)
 {
     uint64_t space = m->space, newline = m->newline, blanks = space | newline;
     /* Newlines right behind symbols belong to them: of each run of newlines, the whole if a symbol stands before it. */
@@ -45,7 +47,7 @@ static inline uint64_t dat_line_starts(const dat_masks *m, uint64_t symbols)
     taken = newline & ~(newline + taken);
     uint64_t starts = (newline & ~((blanks | symbols) << 1)) | (space & ~(blanks << 1));
     /* The last blank before something else, if it is no newline. */
-    starts |= space & ~(blanks >> 1) & (m->valid >> 1);
+    starts |= space & ~(blanks >> 1) & (m->valid >> 1) & ~ends_text;
     /* Spaces behind newlines: a piece of their own unless a newline follows them (then \s* gives back to that one) or
      * the newlines are a symbol's. */
     uint64_t behind = space & (newline << 1);
@@ -102,8 +104,26 @@ static inline uint64_t dat_starts_cl100k(const dat_masks *m, const dat_pattern *
     uint64_t one = m->short_ & free_, two = m->long_ & free_;
     /* A blank or a symbol that begins a piece goes with the letters behind it. */
     uint64_t starts = letter & ~((letter | m->space | free_) << 1);
-    starts |= dat_digit_starts(m->number, pattern->digits) | free_ | dat_line_starts(m, symbol);
+    starts |= dat_digit_starts(m->number, pattern->digits) | free_ | dat_line_starts(m, symbol, 0);
     return starts | (letter & (one << 2 | two << 3));
+}
+
+/* pretokenize_deepseek.c: numbers and the CJK ranges are cut off first, and what lies between two cuts is a text of its
+ * own. `same`: no cut before the character. */
+static inline uint64_t dat_starts_deepseek(const dat_masks *m, uint64_t *doubtful)
+{
+    uint64_t latin = m->upper | m->lower, word = latin | m->caseless | m->mark, symbol = m->other, control = m->control;
+    uint64_t same = ~((m->number ^ (m->number << 1)) | (m->cjk ^ (m->cjk << 1)));
+    uint64_t free_ = symbol & ~((symbol | m->blank) << 1 & same); /* a symbol that begins a piece */
+    /* An ASCII symbol that does takes the ASCII letters behind it, and no others: what follows those begins a piece. */
+    uint64_t tied = latin & (free_ & m->ascii) << 1;
+    uint64_t behind = (latin + tied) & ~latin;
+    uint64_t starts = word & (~((word | m->space | control) << 1 & same) | behind) & ~tied;
+    /* What no alternative takes is one piece, but for the last character before a word. */
+    starts |= (control & ~(control << 1 & same)) | (control & (word & same) >> 1);
+    *doubtful = m->last ? 0 : control & ~(m->valid >> 1);
+    starts |= dat_digit_starts(m->number, 3) | free_ | dat_line_starts(m, symbol & ~m->cjk, (m->number | m->cjk) >> 1);
+    return starts | ~same;
 }
 
 /* Without marks, and with caseless letters only in runs of their own: *decided is where that stops to hold. */
@@ -121,8 +141,9 @@ static inline uint64_t dat_starts_o200k(const dat_masks *m, const dat_pattern *p
     *doubtful |= m->slash & (m->newline << 1);
     uint64_t starts = letter & ~((letter | m->space | free_) << 1);
     starts |= upper & (m->lower << 1);
-    starts |= dat_digit_starts(m->number, pattern->digits) | free_ | dat_line_starts(m, symbol);
-    starts &= ~(one | two);
+    starts |= dat_digit_starts(m->number, pattern->digits) | free_ | dat_line_starts(m, symbol, 0);
+    /* No piece begins inside of a contraction: not at its apostrophe, nor at the E of "it'rE". */
+    starts &= ~(one | two | two << 2);
     return starts | (letter & after);
 }
 

@@ -453,8 +453,8 @@ static dat_status assemble(builder *made, const dat_unicode *unicode, dat_patter
         .longest = (uint32_t)made->longest, .unreachable = (uint32_t)made->unreachable,
         .flags = (made->plain_ids ? DAT_PLAIN_IDS : 0u) | (made->regular ? DAT_REGULAR : 0u) |
                  (ignore_merges ? DAT_IGNORE_MERGES : 0u),
-        /* Pairs at most half full; 16 to 32 bits of the filter a pair; words at most half full; 32 bits a border. */
-        .pair_bits = bits_for(2 * made->pairs + 2), .filter_bits = bits_for(16 * made->pairs + 64),
+        /* Pairs at most half full; 8 to 16 bits of the filter a pair; words at most half full; 32 bits a border. */
+        .pair_bits = bits_for(2 * made->pairs + 2), .filter_bits = bits_for(8 * made->pairs + 64),
         .word_bits = bits_for(2 * words + 2), .cut_bits = bits_for(32 * fill_cuts(made, NULL, NULL, 0) + 64),
         .slots = (uint32_t)made->trie.count, .pairs = (uint32_t)made->pairs, .family = (uint32_t)pattern.family,
         .contractions = (uint32_t)pattern.contractions, .digits = pattern.digits,
@@ -590,7 +590,8 @@ dat_status dat_vocab_view(dat_vocab *vocab, const void *block, size_t size, dat_
         .trie = vocab->trie, .flags = dat_profile_section(head, DAT_FLAGS, count),
         .shorter = dat_profile_section(head, DAT_SHORTER, 4 * count),
         .splits = dat_profile_section(head, DAT_SPLITS, 8 * count), .text = vocab->text, .offsets = vocab->offsets,
-        .count = count, .text_size = vocab->text_size, .regular = (head->flags & DAT_REGULAR) != 0};
+        .count = count, .text_size = vocab->text_size, .regular = (head->flags & DAT_REGULAR) != 0,
+        .never = vocab->cuts.never};
     if (!vocab->text || !vocab->offsets || !vocab->ids || (head->sections[DAT_BY_ID].size > 0 && !vocab->by_id) ||
         !vocab->trie.nodes || !vocab->trie.values || !vocab->words.slots || !vocab->cuts.filter || !vocab->cuts.never ||
         !vocab->merges.of_two || !vocab->merges.of_byte || !vocab->merges.pairs.slots || !vocab->merges.pairs.filter ||

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokassay.corpora.open import open_corpus
 from tokassay.corpora.tuples import REPRESENTATIVES
-from tokassay.engines.dat_bpe import Encoder, LoadError, PatternError
+from tokassay.engines.dat_bpe import Encoder, LoadError, PatternError, _core
 from tokassay.engines.dat_bpe.programs import compile_expression
 from tokassay.oracles.bytepolicy import scan
 from tokassay.oracles.pretokenize import Pretokenizer
@@ -120,6 +120,21 @@ def test_machine_general_path_and_oracle_are_of_one_mind(name: str) -> None:
         assert ends(one, document) == found, document
         if oracle is not None:
             assert oracle_ends(oracle, document) == found, document
+
+
+@pytest.mark.parametrize("name", list(FAMILIES))
+def test_blocks_of_64_bytes_are_cut_as_the_machine_does(name: str) -> None:
+    """On every level of instructions that this processor has; long mixtures, so that what is undecided at a block's end
+    is met."""
+    encoder = machine(name)
+    chance = random.Random(17)
+    common = [b"a", b"B", b" ", b" ", b".", b"1", "é".encode(), "漢".encode(), "ー".encode(), b"\n", b"\0", b"'", b"  ",
+              b"the ", b" of", b"12", b"'s"]  # fmt: skip
+    long_ones = [b"".join(chance.choices(common, k=chance.choice([40, 90, 300]))) for _ in range(4000)]
+    for document in [*long_ones, *DOCUMENTS]:
+        expected = ends(encoder, document)
+        for level in range(_core.best_level() + 1):
+            assert encoder._tables.block_pretokens(document, level) == expected, (level, document)
 
 
 @pytest.mark.parametrize("name", ["gpt2", "cl100k", "o200k", "deepseek", "digits then gpt2", "words and gaps", "three"])
