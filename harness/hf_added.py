@@ -51,7 +51,7 @@ def read_added(rows: Any, table: dict[str, int], normalizer: str, where: str) ->
         elif known is None and row.number in owners:
             added.unmodelled.append(f"{here}: id {row.number} is that of {owners[row.number]!r}")
     _note_gap(read, table, added)
-    drop = "normalized" if normalizer == "none" and not _overlap(read) else None
+    drop = "normalized" if normalizer == "none" and not _apart(read) else None
     flagged = [(row, tuple(flag for flag in row.flags if flag != drop)) for row in read]
     flagged.sort(key=lambda pair: pair[0].number)
     added.specials = tuple((row.text, row.number) for row, flags in flagged if row.special and not flags)
@@ -92,12 +92,18 @@ def _note_gap(rows: list[_Row], table: dict[str, int], added: Added) -> None:
         expected += 1
 
 
-def _overlap(rows: list[_Row]) -> bool:
-    """Whether a normalized and a raw added token can overlap in a text.
+def _apart(rows: list[_Row]) -> bool:
+    """Whether the two passes, raw tokens first, can give other matches than one leftmost-longest pass.
 
-    They are matched in two passes, raw ones first; without a normalizer that differs from one leftmost-
-    longest pass only where they overlap.
+    Without a normalizer they differ only where a normalized and a raw token overlap, or where one is refused for a
+    neighbour (`single_word`) that may be the other: a pass does not see the other's tokens.
     """
+    kinds = {"normalized" in row.flags for row in rows}
+    return len(kinds) > 1 and (any("single_word" in row.flags for row in rows) or _overlap(rows))
+
+
+def _overlap(rows: list[_Row]) -> bool:
+    """Whether a normalized and a raw added token can overlap in a text."""
     raw = [row.text for row in rows if "normalized" not in row.flags]
     normal = [row.text for row in rows if "normalized" in row.flags]
     if not raw or not normal:

@@ -51,8 +51,11 @@ decode = lru_cache(maxsize=1 << 19)(from_alphabet)
 
 
 def unique_merges(listed: list[tuple[Pair, str]], tokens: dict[bytes, int]) -> tuple[tuple[Pair, ...], list[str]]:
-    """The merges whose parts and product are tokens, each once (the first place counts), and notes. Raises
-    InputError."""
+    """The merges whose parts and product are tokens, each once, and notes. Raises InputError.
+
+    Of a merge listed twice the last place counts: so it is in GPT-2's own code and in tokenizers, which both put the
+    list into a table.
+    """
     seen: dict[Pair, str] = {}
     notes: list[str] = []
     for pair, place in listed:
@@ -61,9 +64,9 @@ def unique_merges(listed: list[tuple[Pair, str]], tokens: dict[bytes, int]) -> t
             token = next(token for token in (left, right, left + right) if token not in tokens)
             raise InputError(f"the merge needs {token!r}, which has no id", where=place, remedy=REFETCH)
         if pair in seen:
-            notes.append(f"{place}: merge {pair[0]!r} {pair[1]!r} is listed twice; its first place counts")
-        else:
-            seen[pair] = place
+            notes.append(f"{place}: merge {pair[0]!r} {pair[1]!r} is listed twice; its last place counts")
+            del seen[pair]
+        seen[pair] = place
     return tuple(seen), notes
 
 

@@ -150,6 +150,8 @@ def _read_merges(rows: Any, where: str) -> list[tuple[Pair, str]]:
     listed: list[tuple[Pair, str]] = []
     for number, row in enumerate(rows):
         place = f"{where}[{number}]"
+        if isinstance(row, str) and row.startswith("#version"):
+            continue  # as in vocab.bpe; the library passes it over here too
         parts = row.split(" ") if isinstance(row, str) else row
         if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
             raise InputError("not a merge", where=place, remedy='write "a b" or ["a", "b"]')

@@ -30,10 +30,8 @@ def ranks(tokens: Mapping[bytes, int]) -> RankOf:
 
 
 def pairs(merges: Sequence[tuple[bytes, bytes]]) -> RankOf:
-    """rank_of for `bpe-pairs`; of a pair listed twice the first place counts."""
-    places: dict[tuple[bytes, bytes], int] = {}
-    for place, pair in enumerate(merges):
-        places.setdefault(pair, place)
+    """rank_of for `bpe-pairs`; of a pair listed twice the last place counts, as in GPT-2's own code."""
+    places = {pair: place for place, pair in enumerate(merges)}
     get = places.get
     return lambda left, right: get((left, right))
 

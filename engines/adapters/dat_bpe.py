@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 from tokassay.engines import dat_bpe
+from tokassay.engines.dat_bpe.ranks import read_ranks
+from tokassay.engines.dat_bpe.tokenizer_json import read_tokenizer_json
 
 if TYPE_CHECKING:
     from tokassay.engines.host import Unsupported
 
 
 class Adapter:
-    """Contracts of ranks under `byte-alphabet`; `notes` says where the pretokenizer goes by the general path."""
+    """Contracts of ranks or merges under `byte-alphabet`; `notes` says where splitting goes by the general path."""
 
     name = "dat-bpe"
     operations = ("encode", "encode_batch", "decode", "offsets")
@@ -28,25 +30,19 @@ class Adapter:
     def load(
         self, contract: dict[str, Any], files: dict[str, str], threads: int, options: dict[str, Any]
     ) -> None:
-        if contract["algorithm"] != "bpe-ranks" or "tiktoken" not in files:
-            raise Unsupported(f"algorithm {contract['algorithm']}: dat-bpe merges by ranks only")
-        for field, modelled in (
-            ("normalizer", "none"), ("byte_policy", "byte-alphabet"), ("add_prefix_space", False),
-            ("byte_fallback", False),
-        ):
+        wanted = {"bpe-ranks": "tiktoken", "bpe-pairs": "tokenizer.json"}.get(contract["algorithm"])
+        if wanted not in files:
+            raise Unsupported(f"algorithm {contract['algorithm']}: dat-bpe merges by a rank file or a tokenizer.json")
+        for field, modelled in (("byte_policy", "byte-alphabet"), ("byte_fallback", False)):
             if contract[field] != modelled:
                 raise Unsupported(f"{field} {contract[field]!r}: dat-bpe has {modelled!r} only")
-        if contract["added_tokens"] and contract["specials"] == "on":
-            raise Unsupported("added_tokens: dat-bpe has special tokens without flags only")
-        self.specials = contract["specials"] == "on" and bool(contract["special_tokens"])
+        self.specials = contract["specials"] == "on" and bool(contract["special_tokens"] or contract["added_tokens"])
         try:
             self.encoder = self.profile(contract, files, options) or self.built(contract, files, options)
         except dat_bpe.PatternError as error:
             raise Unsupported(f"pretokenizer: {error}") from error
-        except dat_bpe.LoadError as error:
-            if "Unicode" in str(error):
-                raise Unsupported(str(error)) from error
-            raise
+        except dat_bpe.Refusal as error:
+            raise Unsupported(str(error)) from error
         self.whole: Any = self.encoder.encode
         self.documents_list = self.encoder.encode_list
         if threads > 1:  # one document over threads is a batch of one
@@ -55,14 +51,25 @@ class Adapter:
             self.notes = ("its pretokenizer has no machine (or none was wanted) and is interpreted, which is slower",)
 
     def built(self, contract: dict[str, Any], files: dict[str, str], options: dict[str, Any]) -> dat_bpe.Encoder:
-        return dat_bpe.Encoder.load(
-            files["tiktoken"],
-            pattern=contract["pretokenizer"],
-            specials=dict(contract["special_tokens"]),
-            unicode=contract["unicode"],
-            ignore_merges=contract["ignore_merges"],
+        asked: dict[str, Any] = {
+            "pattern": contract["pretokenizer"],
+            "specials": dict(contract["special_tokens"]),
+            "added": [
+                dat_bpe.AddedToken(text, number, **dict.fromkeys(flags, True))
+                for text, number, flags in contract["added_tokens"]
+            ],
+            "normalizer": contract["normalizer"],
+            "prefix_space": contract["add_prefix_space"],
+            "unicode": contract["unicode"],
+            "ignore_merges": contract["ignore_merges"],
             **options,  # an option that the encoder has not is a TypeError, never ignored
-        )
+        }
+        if contract["algorithm"] == "bpe-ranks":
+            source = files["tiktoken"]
+            return dat_bpe.Encoder.from_ranks(read_ranks(source), where=source, **asked)
+        source = files["tokenizer.json"]
+        file = read_tokenizer_json(source)
+        return dat_bpe.Encoder.from_pairs(file.tokens, file.merges, where=source, **asked)
 
     def profile(
         self, contract: dict[str, Any], files: dict[str, str], options: dict[str, Any]
@@ -71,7 +78,7 @@ class Adapter:
         if not options.pop("profile", False):
             return None
         name = hashlib.sha256(repr(sorted(contract.items())).encode()).hexdigest()[:16]
-        path = f"{files['tiktoken']}.{name}.profile"
+        path = f"{files.get('tiktoken') or files['tokenizer.json']}.{name}.profile"
         try:
             return dat_bpe.Encoder.open(path, **options)
         except dat_bpe.LoadError:

@@ -9,7 +9,7 @@ from itertools import accumulate
 import numpy
 from numpy.typing import NDArray
 from tokassay.engines.dat_bpe import _core
-from tokassay.engines.dat_bpe.errors import LoadError
+from tokassay.engines.dat_bpe.errors import LoadError, Refusal
 from tokassay.engines.dat_bpe.ranks import GREATEST_ID
 
 # The bits of csrc/special.h.
@@ -105,14 +105,14 @@ def _check_together(tokens: Sequence[AddedToken], nfc: bool, version: int, where
             if normalized and nfc:
                 text = _core.normalize(text, version)[0]
                 if text in forms:
-                    raise LoadError(
+                    raise Refusal(
                         f"added tokens {forms[text]!r} and {token.text!r} are one after NFC", where=where,
                         remedy="leave one of them",
                     )
                 forms[text] = token.text
             first = ord(text.decode()[0])
             if greedy is not None and _core.classes(version, [first])[0] & _BLANK:
-                raise LoadError(
+                raise Refusal(
                     f"added token {greedy!r} takes the blanks behind it (rstrip), and {token.text!r} begins with one",
                     where=where, remedy="leave one out, or drop the flag: implementations give such blanks to both",
                 )

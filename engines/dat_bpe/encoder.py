@@ -13,10 +13,11 @@ import numpy
 from numpy.typing import NDArray
 from tokassay.engines.dat_bpe import _core, profiles
 from tokassay.engines.dat_bpe.added import AddedToken, columns, flag_column, gather
-from tokassay.engines.dat_bpe.errors import LoadError
+from tokassay.engines.dat_bpe.errors import LoadError, Refusal
 from tokassay.engines.dat_bpe.patterns import NAMES, splitting
 from tokassay.engines.dat_bpe.profiles import AGAIN, is_profile
 from tokassay.engines.dat_bpe.ranks import ALIASES, ENCODINGS, GREATEST_ID, embedded_ranks, read_ranks
+from tokassay.engines.dat_bpe.tokenizer_json import read_tokenizer_json
 from tokassay.engines.dat_bpe.tuning import CACHE_BITS, settings
 
 Document = bytes | bytearray | memoryview | str
@@ -61,21 +62,22 @@ class Encoder:
         pattern: str | Sequence[str] | None = None,
         specials: Mapping[str, int] | None = None,
         unicode: str = "16.0",
-        ignore_merges: bool = True,
+        ignore_merges: bool | None = None,
         cache_bits: int = CACHE_BITS,
         level: str | None = None,
         without: Collection[str] = (),
         general: bool = False,
     ) -> Encoder:
         """An encoder for an embedded encoding by name (gpt2, cl100k_base, o200k_base, o200k_harmony), or for a
-        rank file by path.
+        rank file or a tokenizer.json by path.
 
         pattern        an expression, or several, each applied to the pieces of the one before, or the name of a
-                       published one; needed with a path: a rank file does not say. What no machine is written for
+                       published one; needed with a rank file, which does not say. What no machine is written for
                        is split by the general path, with the same ids, slower: see `pretokenizer_path`
-        specials       special tokens, text -> id; with a name they are known
+        specials       special tokens, text -> id; with a name or a tokenizer.json they are known
         unicode        version of the category tables: 15.0, 15.1, 16.0, 17.0
-        ignore_merges  a piece that is a token is that token even if merging does not reach it (as tiktoken does)
+        ignore_merges  a piece that is a token is that token even if merging does not reach it; by default as the
+                       tokenizer.json says, and true for ranks (as tiktoken does)
         cache_bits     2**cache_bits pretokens are remembered a thread, 32 bytes each; 0: none
         level          instructions to use: scalar, avx2, avx512; None: the best that the processor has
         without        optimizations to leave out, of cache, wide, words, cuts, linear (docs/ABLATION.md); no id depends
@@ -87,6 +89,19 @@ class Encoder:
         name = fsdecode(name_or_path)
         if name not in ENCODINGS and name not in ALIASES and is_profile(name):
             return cls.open(name, cache_bits=cache_bits, level=level, without=without)
+        if name.endswith(".json"):
+            if pattern is not None or specials is not None:
+                raise LoadError(
+                    "a tokenizer.json says itself how text is split and which tokens are special", where=name,
+                    remedy="leave out pattern= and specials=",
+                )
+            file = read_tokenizer_json(name)
+            return cls.from_pairs(
+                file.tokens, file.merges, pattern=file.patterns, added=file.added, normalizer=file.normalizer,
+                prefix_space=file.prefix_space, unicode=unicode,
+                ignore_merges=file.ignore_merges if ignore_merges is None else ignore_merges, cache_bits=cache_bits,
+                level=level, without=without, general=general, name=name, where=name,
+            )
         encoding = ENCODINGS.get(ALIASES.get(name, name))
         if encoding is not None:
             ranks, where = embedded_ranks(encoding)
@@ -105,7 +120,7 @@ class Encoder:
                     remedy=f"give pattern=, an expression or one of {', '.join(NAMES)}",
                 )
         return cls.from_ranks(
-            ranks, pattern=pattern, specials=specials, unicode=unicode, ignore_merges=ignore_merges,
+            ranks, pattern=pattern, specials=specials, unicode=unicode, ignore_merges=ignore_merges is not False,
             cache_bits=cache_bits, level=level, without=without, general=general, name=ALIASES.get(name, name),
             where=where,
         )
@@ -135,22 +150,67 @@ class Encoder:
         normalizer    "none" or "nfc": what is done to the text between added tokens
         prefix_space  a space goes before each such stretch that does not begin with one
         """
+        return cls._make(
+            ranks, None, pattern=pattern, specials=specials, added=added, normalizer=normalizer,
+            prefix_space=prefix_space, unicode=unicode, ignore_merges=ignore_merges, cache_bits=cache_bits,
+            level=level, without=without, general=general, name=name, where=where,
+        )
+
+    @classmethod
+    def from_pairs(
+        cls,
+        tokens: Mapping[bytes, int],
+        merges: Sequence[tuple[bytes, bytes]],
+        *,
+        pattern: str | Sequence[str],
+        specials: Mapping[str, int] | None = None,
+        added: Sequence[AddedToken] = (),
+        normalizer: str = "none",
+        prefix_space: bool = False,
+        unicode: str = "16.0",
+        ignore_merges: bool = False,
+        cache_bits: int = CACHE_BITS,
+        level: str | None = None,
+        without: Collection[str] = (),
+        general: bool = False,
+        name: str = "pairs",
+        where: str = "pairs",
+    ) -> Encoder:
+        """An encoder for a merge list: token bytes -> id, and the pairs that are merged, in order of priority.
+
+        Priorities need not follow the ids. Of a pair listed twice the last place counts, as in GPT-2's own code and in
+        Hugging Face's. As `from_ranks` otherwise. LoadError for a pair whose parts or product are no tokens.
+        """
+        _check_ranks(tokens, where)
+        return cls._make(
+            tokens, merge_table(tokens, merges, where), pattern=pattern, specials=specials, added=added,
+            normalizer=normalizer, prefix_space=prefix_space, unicode=unicode, ignore_merges=ignore_merges,
+            cache_bits=cache_bits, level=level, without=without, general=general, name=name, where=where,
+        )
+
+    @classmethod
+    def _make(
+        cls, ranks: Mapping[bytes, int], merges: Ids | None, *, pattern: str | Sequence[str],
+        specials: Mapping[str, int] | None, added: Sequence[AddedToken], normalizer: str, prefix_space: bool,
+        unicode: str, ignore_merges: bool, cache_bits: int, level: str | None, without: Collection[str],
+        general: bool, name: str, where: str,
+    ) -> Encoder:
         _check_ranks(ranks, where)
         found = splitting(pattern, where, general=general)
         if unicode not in _core.UNICODE_VERSIONS:
-            raise LoadError(
+            raise Refusal(
                 f"no tables of Unicode {unicode!r}", where=where,
                 remedy=f"use one of {', '.join(_core.UNICODE_VERSIONS)}",
             )
         if normalizer not in NORMALIZERS:
-            raise LoadError(f"no normalizer {normalizer!r}", where=where, remedy=f"use one of {', '.join(NORMALIZERS)}")
+            raise Refusal(f"no normalizer {normalizer!r}", where=where, remedy=f"use one of {', '.join(NORMALIZERS)}")
         nfc = normalizer == "nfc"
         tokens = gather(specials or {}, added, ranks, nfc=nfc, unicode=unicode, where=where)
         texts = columns((token.text.encode(), token.id) for token in tokens)
         arguments = (*columns(ranks.items()), *texts, flag_column(tokens))
         options = {
             **found.parameters(), "unicode": _core.UNICODE_VERSIONS.index(unicode), "nfc": nfc,
-            "prefix_space": bool(prefix_space), "ignore_merges": bool(ignore_merges),
+            "prefix_space": bool(prefix_space), "ignore_merges": bool(ignore_merges), "merges": merges,
             "settings": settings(cache_bits, level, without, where),
         }
         try:
@@ -343,6 +403,23 @@ def _threads(threads: int) -> int:
     if not 1 <= threads <= THREADS_MOST:
         raise ValueError(f"threads: {threads} is outside 1..{THREADS_MOST}")
     return threads
+
+
+def merge_table(tokens: Mapping[bytes, int], merges: Sequence[tuple[bytes, bytes]], where: str) -> Ids:
+    """numpy.uint32[n, 3]: left, right and merged token of each pair as indexes in ascending order of id."""
+    order = {token: place for place, token in enumerate(sorted(tokens, key=tokens.__getitem__))}
+    last: dict[tuple[bytes, bytes], None] = {}
+    for number, (left, right) in enumerate(merges):
+        for token in (left, right, left + right):
+            if token not in order or not left or not right:
+                raise LoadError(
+                    f"{token!r} is no token" if token else "a part of no bytes", where=f"{where}: merges[{number}]",
+                    remedy="give the vocabulary and the merges of one file",
+                )
+        last.pop((left, right), None)
+        last[left, right] = None
+    rows = [(order[left], order[right], order[left + right]) for left, right in last]
+    return numpy.array(rows, numpy.uint32).reshape(len(rows), 3)
 
 
 def _check_ranks(ranks: Mapping[bytes, int], where: str) -> None:

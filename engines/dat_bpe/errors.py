@@ -12,5 +12,9 @@ class LoadError(ValueError):
         self.remedy = remedy
 
 
-class PatternError(LoadError):
+class Refusal(LoadError):
+    """A vocabulary that is well-formed and asks for something that this encoder does not carry out."""
+
+
+class PatternError(Refusal):
     """A splitting expression with a construct that is not supported: named, with its place in the expression."""

@@ -111,14 +111,15 @@ def kinds(data: Data) -> dict[int, tuple[int, int]]:
     return made
 
 
-def calm_leads(all_kinds: Iterable[Mapping[int, tuple[int, int]]]) -> list[int]:
-    """256 flags: bytes over which NFC text may be passed without looking: ASCII, continuation bytes, bytes that lead
-    nothing, and leads all of whose characters are boundaries that NFC leaves alone, in every version."""
-    lively = {
-        chr(point).encode()[0]
-        for made in all_kinds for point, (_, flags) in made.items() if flags & (JOINS | CHANGES)
-    }
-    return [int(byte not in lively) for byte in range(256)]
+def calm_words(all_kinds: Iterable[Mapping[int, tuple[int, int]]]) -> list[int]:
+    """1,024 numbers of 64 bits, one bit a code point of the first plane: a boundary that NFC leaves alone, in every
+    version. Text of such characters is passed over without another look."""
+    words = [2**64 - 1] * (0x10000 // 64)
+    for made in all_kinds:
+        for point, (_, flags) in made.items():
+            if flags & (JOINS | CHANGES) and point < 0x10000:
+                words[point // 64] &= ~(1 << point % 64)
+    return words
 
 
 def render() -> str:
@@ -145,6 +146,7 @@ def render() -> str:
     for expansion in full.values():
         starts.append(len(parts))
         parts += expansion
+    calm = calm_words(each_kinds)
     pairs = sorted(composites(newest).items())
     since = {
         pair: next(number for number, data in enumerate(datas) if composites(data).get(pair) == point)
@@ -177,8 +179,8 @@ def render() -> str:
         ",\n".join(f"    {{{value}, {flags}}}" for value, flags in numbers),
         "};",
         "",
-        "const uint8_t dat_nfc_calm[256] = {",
-        rows(calm_leads(each_kinds), 32),
+        "const uint64_t dat_nfc_calm[1024] = {",
+        ",\n".join("    " + ", ".join(f"0x{word:016x}u" for word in calm[i : i + 5]) for i in range(0, 1024, 5)),
         "};",
         "",
         "const uint32_t dat_nfc_points[DAT_NFC_POINTS] = {",

@@ -217,6 +217,14 @@ def test_normalized_stays_where_two_passes_can_differ(tmp_path: Path, one: str, 
     assert any("normalized" in flags for _, _, flags in contract.added_tokens)
 
 
+def test_normalized_stays_beside_single_word(tmp_path: Path) -> None:
+    """tokenizers matches `<s>` in `x<s>`: the raw token before it is no neighbour of the second pass."""
+    rows = [added("<s>", 258, normalized=True, single_word=True), added("x", 120)]
+    assert load(tmp_path, whole(added_tokens=rows)).contract.added_tokens == (
+        ("<s>", 258, ("single_word", "normalized")),
+    )
+
+
 def test_an_added_text_that_is_an_ordinary_token_stays_one(tmp_path: Path) -> None:
     loaded = load(tmp_path, whole(added_tokens=[added("ab", 256)]))
     assert loaded.vocabulary.tokens[b"ab"] == 256

@@ -32,6 +32,15 @@ def main() -> None:
                 if len(set(found.values())) != 1:
                     sys.exit(f"{family}: {found}")
                 print(f"{family}, ignore_merges {whole_first}: {found['-O0']} from {', '.join(found)}")
+        tokens = cases.small_ranks()
+        for merges in (None, cases.merge_list(tokens)):
+            texts = cases.documents(4, 3000, 50_000)
+            case = cases.write_case(folder / "case", "cl100k", tokens, texts, stages=True, merges=merges)
+            found = {label: cases.run([driver, "encode", case, "2"]) for label, driver in drivers.items()}
+            if len(set(found.values())) != 1:
+                sys.exit(f"all stages: {found}")
+            label = "ranks" if merges is None else "a merge list"
+            print(f"all stages, {label}: {found['-O0']} from {', '.join(found)}")
         builds = {label: flags for label, flags in BUILDS.items() if label != "trace"}
         case = cases.write_greedy(folder / "case", cases.ranks("r50k_base.tiktoken"), cases.documents(8, 3000, 50_000))
         made = [cases.build(folder / f"g{i}", *flags, driver="greedy.c") for i, flags in enumerate(builds.values())]

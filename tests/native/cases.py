@@ -30,11 +30,18 @@ FAMILIES = {
 # Families that programs split, in place of a machine: programs.json holds their words, and a test of the general path
 # compiles them again.
 PROGRAMS: dict[str, dict[str, list[list[int]]]] = json.loads(Path(__file__).with_name("programs.json").read_text())
-SPECIALS = {b"<|endoftext|>": 300_000, b"<|end": 300_001, b"|><|": 300_002}
+SPECIALS = {
+    b"<|endoftext|>": 300_000, b"<|end": 300_001, b"|><|": 300_002, "e\u0301".encode(): 300_003, b"x": 300_004,
+}
+# Bits of special.h: lstrip and rstrip, none, rstrip and normalized, normalized, single_word and normalized.
+FLAGS = {
+    b"<|endoftext|>": 3, b"<|end": 0, b"|><|": 2 | 8, "e\u0301".encode(): 8, b"x": 4 | 8,
+}
 PARTS = [
     *(part.encode() for part in (
         "the ", " of", "and", "'s", "'LL", "'\u017f", "\n", "\r\n", "   ", "\t", "\u00a0", "\u2028", "1234567",
-        "٣", "²", "漢字", "かな", "дом", "Дом", "ǅ", "ʰ", "\u0301", "\u0903", "/", "...", "🙂", "HTTPServer", "x", "\0",
+        "٣", "²", "漢字", "かな", "дом", "Дом", "ǅ", "ʰ", "\u0301", "\u0903", "\u0323", "\u212b", "e\u0301",
+        "\u1100\u1161", "\u11a8", "/", "...", "🙂", "HTTPServer", "x", "\0",
     )),
     *(bytes([byte]) for byte in (0x80, 0x9F, 0xA0, 0xBF, 0xC1, 0xC3, 0xE0, 0xED, 0xF0, 0xF4, 0xF5, 0xFF)),
     *SPECIALS,
@@ -57,6 +64,7 @@ def documents(seed: int, count: int, longest: int) -> list[bytes]:
     """Documents of parts and of any bytes, and long pieces."""
     chance = random.Random(seed)
     made = [b"", b"'", b"\xf0\x9f", b"<|endoftext|", b" " * longest, b"a" * longest, "漢".encode() * (longest // 3)]
+    made += [b"a" + "\u0301\u0323".encode() * (longest // 4), "\u1100\u1161\u11a8".encode() * (longest // 9)]
     made.append(bytes(chance.choices(b"etaoinshrdlu", k=longest)))
     for _ in range(count):
         made.append(b"".join(chance.choices(PARTS, k=chance.randint(1, 60))))
@@ -74,10 +82,32 @@ def _tokens(tokens: Mapping[bytes, int]) -> bytes:
     return head + numbers + b"".join(token for token, _ in rows)
 
 
+def _triples(tokens: Mapping[bytes, int], merges: Sequence[tuple[bytes, bytes]]) -> bytes:
+    order = {token: place for place, token in enumerate(sorted(tokens, key=tokens.__getitem__))}
+    flat = [order[token] for left, right in merges for token in (left, right, left + right)]
+    return struct.pack("=Q", len(merges)) + struct.pack(f"={len(flat)}I", *flat)
+
+
+def merge_list(tokens: Mapping[bytes, int]) -> list[tuple[bytes, bytes]]:
+    """Some split of each token into two, in an order that is not that of the ids: irregular on purpose."""
+    chance = random.Random(6)
+    found = []
+    for token in tokens:
+        cuts = [cut for cut in range(1, len(token)) if token[:cut] in tokens and token[cut:] in tokens]
+        found += [(token[:cut], token[cut:]) for cut in chance.sample(cuts, min(len(cuts), 2))]
+    chance.shuffle(found)
+    return found
+
+
 def write_case(
-    path: Path, family: str, tokens: Mapping[bytes, int], texts: Sequence[bytes], *, ignore_merges: bool = False
+    path: Path, family: str, tokens: Mapping[bytes, int], texts: Sequence[bytes], *, ignore_merges: bool = False,
+    stages: bool = False, merges: Sequence[tuple[bytes, bytes]] | None = None,
 ) -> Path:
-    """A case file as driver.c reads it; Unicode 16.0."""
+    """A case file as driver.c reads it; Unicode 16.0.
+
+    stages  NFC, a prefix space, and the special tokens with flags
+    merges  a merge list in place of the ranks
+    """
     offsets = [0]
     for text in texts:
         offsets.append(offsets[-1] + len(text))
@@ -88,8 +118,9 @@ def write_case(
         starts.append(starts[-1] + len(words))
     flat = struct.pack(f"={starts[-1]}I", *(word for words in programs for word in words))
     path.write_bytes(
-        struct.pack("=5Q", *parameters, 2, int(ignore_merges))
+        struct.pack("=8Q", *parameters, 2, int(ignore_merges), stages, stages, merges is not None)
         + struct.pack(f"={len(starts) + 1}Q", len(programs), *starts) + flat + _tokens(tokens) + _tokens(SPECIALS)
+        + bytes(FLAGS.values() if stages else [0] * len(SPECIALS)) + _triples(tokens, merges or [])
         + struct.pack("=Q", len(texts)) + struct.pack(f"={len(offsets)}Q", *offsets) + b"".join(texts)
     )
     return path

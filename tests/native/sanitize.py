@@ -43,6 +43,19 @@ def main() -> None:
                 few = cases.write_case(folder / "few", family, cases.small_ranks(), cases.documents(5, 4, 100))
                 print(f"{family}: {cases.run([checked, 'damage', few], **OPTIONS)}")
             print(f"{family}: {expected}; {cases.run([faulty, 'faults', small], **OPTIONS)}")
+        ranks = cases.small_ranks()
+        for label, asked in (
+            ("stages", {"stages": True}), ("merge list", {"merges": cases.merge_list(ranks)}),
+            ("both", {"stages": True, "merges": cases.merge_list(ranks), "ignore_merges": True}),
+        ):
+            case = cases.write_case(folder / "case", "cl100k", ranks, texts, **asked)
+            expected = cases.run([plain, "encode", case])
+            for driver, threads in ((checked, "1"), (checked, "4"), (traced, "1")):
+                found = cases.run([driver, "encode", case, threads], **OPTIONS)
+                if found != expected:
+                    sys.exit(f"{label}: {driver.name} with {threads} threads gives {found}, not {expected}")
+            small = cases.write_case(folder / "small", "cl100k", ranks, cases.documents(2, 20, 200), **asked)
+            print(f"{label}: {expected}; {cases.run([faulty, 'faults', small], **OPTIONS)}")
         greedy(folder)
 
 

@@ -43,19 +43,31 @@ dat_status dat_heap_push(dat_merge_room *room, size_t *count, uint64_t item)
     return DAT_OK;
 }
 
+static void clear_heap(dat_merge_room *room)
+{
+    dat_free(room->token);
+    dat_free(room->before);
+    dat_free(room->after);
+    dat_free(room->rank);
+    dat_free(room->heap);
+    room->token = room->before = room->after = room->rank = NULL;
+    room->heap = NULL;
+    room->room = room->heap_room = 0;
+}
+
 dat_status dat_reserve_heap(dat_merge_room *room, size_t size)
 {
     if (size <= room->room) {
         return DAT_OK;
     }
-    dat_merge_room_clear(room);
+    clear_heap(room); /* and no more: the linear form, which may have called, has its own beside it */
     room->token = dat_alloc(size, sizeof(uint32_t));
     room->before = dat_alloc(size, sizeof(uint32_t));
     room->after = dat_alloc(size, sizeof(uint32_t));
     room->rank = dat_alloc(size, sizeof(uint32_t));
     room->heap = dat_alloc(size, sizeof(uint64_t));
     if (!room->token || !room->before || !room->after || !room->rank || !room->heap) {
-        dat_merge_room_clear(room);
+        clear_heap(room);
         return DAT_NO_MEMORY;
     }
     room->room = room->heap_room = size;
@@ -94,11 +106,7 @@ dat_status dat_merge(const dat_merges *merges, dat_merge_room *room, const uint8
 
 void dat_merge_room_clear(dat_merge_room *room)
 {
-    dat_free(room->token);
-    dat_free(room->before);
-    dat_free(room->after);
-    dat_free(room->rank);
-    dat_free(room->heap);
+    clear_heap(room);
     dat_free(room->dead);
     dat_free(room->memo);
     *room = (dat_merge_room){.room = 0};

@@ -37,7 +37,7 @@ typedef struct {
 
 extern const dat_nfc dat_nfc_versions[];    /* in the order of dat_unicode_versions */
 extern const dat_nfc_kind dat_nfc_kinds[];
-extern const uint8_t dat_nfc_calm[256];     /* bytes that need no look: see generate_normalization.py */
+extern const uint64_t dat_nfc_calm[1024]; /* a bit a code point below U+10000: a boundary, and unchanged by NFC */
 extern const uint32_t dat_nfc_points[DAT_NFC_POINTS];     /* what decomposes, ascending */
 extern const uint16_t dat_nfc_starts[DAT_NFC_POINTS + 1]; /* where its full decomposition begins */
 extern const uint32_t dat_nfc_parts[];

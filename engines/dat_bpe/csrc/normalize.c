@@ -292,22 +292,46 @@ static dat_status edit(dat_normal *work, const uint8_t *text, size_t *copied, si
     return status;
 }
 
-/* Past all bytes that need no look, ASCII eight at a time. */
+static int calm_point(uint32_t point)
+{
+    return (int)(dat_nfc_calm[point >> 6] >> (point & 63) & 1);
+}
+
+static int continues(uint8_t byte)
+{
+    return (byte & 0xC0) == 0x80;
+}
+
+/* Past all that needs no other look: ASCII eight bytes at a time, calm characters of two and three bytes, and ill-formed
+ * bytes. An overlong form or a surrogate may be passed as a whole, for each byte of it is a boundary that stays. */
 static const uint8_t *calm(const uint8_t *p, const uint8_t *end)
 {
     while (p < end) {
+        size_t left = (size_t)(end - p);
         uint64_t word;
-        if ((size_t)(end - p) >= sizeof word) {
+        if (left >= sizeof word) {
             memcpy(&word, p, sizeof word);
             if ((word & UINT64_C(0x8080808080808080)) == 0) {
                 p += sizeof word;
                 continue;
             }
         }
-        if (!dat_nfc_calm[*p]) {
+        uint8_t lead = *p;
+        if (lead >= 0xE0 && lead < 0xF0 && left >= 3 && continues(p[1]) && continues(p[2])) {
+            if (!calm_point((uint32_t)(lead & 0xFu) << 12 | (uint32_t)(p[1] & 0x3Fu) << 6 | (p[2] & 0x3Fu))) {
+                break;
+            }
+            p += 3;
+        } else if (lead >= 0xC0 && lead < 0xE0 && left >= 2 && continues(p[1])) {
+            if (!calm_point((uint32_t)(lead & 0x1Fu) << 6 | (p[1] & 0x3Fu))) {
+                break;
+            }
+            p += 2;
+        } else if (lead >= 0xF0) {
             break;
+        } else {
+            p++;
         }
-        p++;
     }
     return p;
 }

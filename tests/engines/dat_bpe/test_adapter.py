@@ -59,17 +59,30 @@ def test_specials(load: Callable[..., module.Adapter]) -> None:
     assert load(specials="on", special_tokens=[]).encode(b"ab").tolist() == [397]
 
 
+def test_stages_before_the_pretokenizer(load: Callable[..., module.Adapter]) -> None:
+    """Ids of GPT-2: `é` is 2634, ` hello` 23748, `hello` 31373."""
+    assert load(normalizer="nfc").encode("e\u0301".encode()).tolist() == [2634]
+    assert load(add_prefix_space=True).encode(b"hello").tolist() == [23748]
+    flagged = load(specials="on", added_tokens=[["<M>", 60_000, ["lstrip"]]])
+    assert flagged.encode(b"hello  <M>hello").tolist() == [31373, 60_000, 31373]
+    assert flagged.offsets(b"hello  <M>hello") == [(0, 5), (5, 10), (10, 15)]
+    assert flagged.decode([60_000]) == b"<M>"
+    assert load(added_tokens=[["hello", 60_000, ["lstrip"]]]).encode(b"hello").tolist() == [31373]
+
+
 @pytest.mark.parametrize(
     "changes",
     [
-        {"algorithm": "bpe-pairs"}, {"normalizer": "nfc"}, {"byte_policy": "replace"}, {"add_prefix_space": True},
-        {"byte_fallback": True}, {"added_tokens": [["<M>", 50256, ["lstrip"]]], "specials": "on"},
+        {"algorithm": "bpe-pairs"}, {"normalizer": "nfkc"}, {"byte_policy": "replace"}, {"byte_fallback": True},
+        {"added_tokens": [["<M>", 50257, ["rstrip"]], [" x", 50258, []]]},
         {"pretokenizer": [r"\w+"]}, {"pretokenizer": [PATTERN, r"\p{Han}"]}, {"unicode": "9.0"},
     ],
     ids=lambda changes: "-".join(f"{key}" for key in changes),
 )
 def test_what_it_refuses_by_name(load: Callable[..., module.Adapter], changes: dict[str, Any]) -> None:
-    words = {"pretokenizer": "pretokenizer: .*pattern construct", "unicode": "Unicode"}
+    words = {
+        "pretokenizer": "pretokenizer: .*pattern construct", "unicode": "Unicode", "added_tokens": "begins with one",
+    }
     key = next(iter(changes))
     with pytest.raises(Unsupported, match=words.get(key, key)):
         load(**changes)

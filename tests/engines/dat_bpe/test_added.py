@@ -1,4 +1,4 @@
-"""Added tokens with flags, NFC and the prefix space, whole: against tokenizers on text, against the oracle on any bytes."""
+"""Added tokens with flags, NFC and the prefix space: against tokenizers on text, against the oracle on any bytes."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ SETS = [flags for size in range(5) for flags in itertools.combinations(FLAGS, si
 # Texts that overlap, that hold each other, that a normalizer changes; none begins with a blank.
 TEXTS = ("<M>", "mm", "<M>m", "e\u0301", "\u00f3x", "m \u0301", "_-")
 PARTS = [
-    "<M>", "mm", "m", "<", "M>", "e\u0301", "\u00e9", "o\u0301x", "\u00f3x", "x", " ", "  ", "\n", "\t", "\u00a0", "\u3000",
-    "\u0301", "\u0323", "a", "_", "1", "-", ".", "春", "Ⓐ", "\u200d", "Ⅷ", "²", "\u212b", "\uac00", "\u11a8", "🙂",
+    "<M>", "mm", "m", "<", "M>", "e\u0301", "\u00e9", "o\u0301x", "\u00f3x", "x", " ", "  ", "\n", "\t", "\u00a0",
+    "\u3000", "\u0301", "\u0323", "a", "_", "1", "-", ".", "春", "Ⓐ", "\u200d", "Ⅷ", "²", "\u212b", "\uac00",
+    "\u11a8", "🙂",
 ]
 ILL_FORMED = [b"\xff", b"\xe9", b"\xcc", b"\xc2", b"\xe2\x80", b"\xf0\x9f\x99", b"\xa0"]
 # Merges, so that pieces are not only bytes: of the byte alphabet's names.
@@ -121,7 +122,7 @@ def test_each_set_of_flags(flags: tuple[str, ...], prefix: bool, nfc: bool) -> N
         tokens = tokens_of(chosen)
         ours, theirs = ours_of(tokens, nfc=nfc, prefix=prefix), tokenizers_of(tokens, nfc=nfc, prefix=prefix)
         oracle = oracle_of(tokens, nfc=nfc, prefix=prefix)
-        for _ in range(150):
+        for _ in range(60):
             text = "".join(chance.choices(PARTS, k=chance.randint(0, 12)))
             check_text(text, ours, theirs)
             parts = [part.encode() for part in PARTS] + ILL_FORMED
@@ -135,7 +136,7 @@ CHOICES = st.lists(
 
 
 @settings(deadline=None)
-@given(CHOICES, st.booleans(), st.booleans(), st.lists(st.lists(st.sampled_from(PARTS), max_size=14), max_size=8))
+@given(CHOICES, st.booleans(), st.booleans(), st.lists(st.lists(st.sampled_from(PARTS), max_size=14), max_size=4))
 def test_any_mix_of_flags(
     chosen: list[tuple[str, tuple[str, ...]]], nfc: bool, prefix: bool, texts: list[list[str]]
 ) -> None:
