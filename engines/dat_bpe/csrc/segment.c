@@ -394,9 +394,10 @@ static dat_status resolve(const dat_vocab *vocab, dat_scratch *scratch, const fi
     return DAT_OK;
 }
 
-/* The ids of the pieces that were found, all of which begin where the one before ends, the first at found->base. */
-static inline dat_status look_up(const dat_vocab *vocab, dat_scratch *scratch, const finder *found,
-                                 const uint8_t *limit, dat_ids *out)
+/* The ids of the pieces that were found, all of which begin where the one before ends, the first at found->base. after:
+ * NULL, or where to write how many ids there are with each piece. */
+DAT_INLINE dat_status look_up_with(const dat_vocab *vocab, dat_scratch *scratch, const finder *found,
+                                   const uint8_t *limit, dat_ids *out, uint64_t *after)
 {
     lookups made;
     looker_of(scratch->settings.level)(&scratch->cache, found, limit, &made);
@@ -420,11 +421,17 @@ static inline dat_status look_up(const dat_vocab *vocab, dat_scratch *scratch, c
             const dat_cache_entry *entry = made.entry[i];
             memcpy(ids, entry->ids, sizeof entry->ids);
             ids += (entry->high >> 60) + 1;
+            if (after != NULL) {
+                after[i] = (uint64_t)(ids - out->items);
+            }
         }
         if (k < made.unknown_count) {
             const uint32_t *from = scratch->found.items + made.misses[k].first;
             for (size_t j = 0; j < made.misses[k].count; j++) {
                 *ids++ = from[j];
+            }
+            if (after != NULL) {
+                after[i] = (uint64_t)(ids - out->items);
             }
             i++;
         }
@@ -436,6 +443,52 @@ static inline dat_status look_up(const dat_vocab *vocab, dat_scratch *scratch, c
         const miss *m = &made.misses[k];
         dat_keep(scratch, found->base + m->start, m->size, made.low[m->piece], made.high[m->piece],
                  scratch->found.items + m->first, m->count);
+    }
+    return status;
+}
+
+static dat_status look_up(const dat_vocab *vocab, dat_scratch *scratch, const finder *found, const uint8_t *limit,
+                          dat_ids *out)
+{
+    return look_up_with(vocab, scratch, found, limit, out, NULL);
+}
+
+dat_status dat_many(const dat_vocab *vocab, dat_scratch *scratch, const dat_document *documents, size_t count,
+                    dat_ids *out, uint64_t *offsets, size_t *taken)
+{
+    /* Side by side, so that one document's look-ups need not wait for the one's before. A document has at most as many
+     * pieces as bytes; behind the last one stand the bytes that a look at a key may read. */
+    uint8_t text[PIECES + 16];
+    uint16_t pieces[PIECES + 1];
+    uint64_t after[ENDS];
+    finder found;
+    size_t size = 0, number = 0;
+    text[0] = 0;
+    start_finder(&found, vocab, &scratch->split, text, text, (scratch->settings.uses & DAT_USE_CUTS) != 0);
+    found.base = text;
+    found.count = 0;
+    block_finder next = finder_of(vocab, scratch->settings.level);
+    for (; number < count && number < PIECES && documents[number].size <= PIECES - size; number++) {
+        const uint8_t *p = text + size;
+        if (documents[number].size > 0) {
+            memcpy(text + size, documents[number].data, documents[number].size);
+        }
+        size += documents[number].size;
+        found.text.end = text + size;
+        while (p < found.text.end) {
+            p = found.rest_stop != NULL ? cut_rest(&found, p) : next(&found, p);
+        }
+        pieces[number] = (uint16_t)found.count;
+    }
+    *taken = number;
+    memset(text + size, 0, 16);
+    uint64_t before = out->count;
+    dat_status status = dat_scratch_see(vocab, scratch, size);
+    if (status == DAT_OK) {
+        status = look_up_with(vocab, scratch, &found, text + size + 16, out, after);
+    }
+    for (size_t i = 0; i < number && status == DAT_OK; i++) {
+        offsets[i] = pieces[i] > 0 ? after[pieces[i] - 1] : before;
     }
     return status;
 }
