@@ -33,8 +33,8 @@ class Suite:
     vocabularies: tuple[str, ...]
     engines: tuple[str, ...]
     corpora: tuple[CorpusRequest, ...]
-    # Whether somebody asked for just these engines; else those that serve a vocabulary's algorithm may join them.
-    chosen: bool = False
+    # Whether somebody asked for just these engines; if not, others that serve a vocabulary may take their place.
+    chosen: bool = True
 
 
 def names() -> list[str]:
@@ -46,7 +46,7 @@ def load_suite(name: str) -> Suite:
     """A suite by name or by file. Raises InputError with the place and the remedy."""
     named = files("tokassay.harness").joinpath("presets", f"{name}.toml")
     if "/" not in name and named.is_file():
-        return parse(named.read_text(encoding="utf-8"), name=name, where=f"suite {name}")
+        return replace(parse(named.read_text(encoding="utf-8"), name=name, where=f"suite {name}"), chosen=False)
     path = Path(name)
     if not path.is_file():
         raise InputError(

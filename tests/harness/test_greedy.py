@@ -19,6 +19,7 @@ from tokassay.harness.errors import InputError
 from tokassay.harness.expect import own_bytes
 from tokassay.harness.load import load_vocabulary, under
 from tokassay.harness.materialize import materialize
+from tokassay.harness.suites import load_suite, narrowed
 from tokassay.oracles.firstfit import file_bytes, first_fit
 
 BYTES = {bytes([byte]): byte for byte in range(256)}
@@ -216,6 +217,14 @@ def test_engines_that_serve_the_algorithm_join_where_none_was_asked_for(
     code, found = audit("--vocab", GREEDY, "--engine", "dat-bpe")
     assert (code, [each["name"] for each in found["engines"]]) == (4, ["dat-bpe"])
     assert set(found["verdicts"]) == {"unsupported"}
+
+
+def test_only_the_engines_of_a_named_suite_give_way(tmp_path: Path) -> None:
+    own = tmp_path / "own.toml"
+    own.write_text('[[corpus]]\nspec = "battery"\n')
+    assert [load_suite(name).chosen for name in ("smoke", "standard", str(own))] == [False, False, True]
+    assert narrowed(load_suite("smoke"), engines=("tiktoken",)).chosen
+    assert not narrowed(load_suite("smoke"), vocabularies=("gpt2",)).chosen
 
 
 def test_encode_and_diff_take_the_name(capsys: pytest.CaptureFixture[str]) -> None:

@@ -184,6 +184,8 @@ static inline int whole(const dat_merges *merges, const uint8_t *piece, size_t s
     unsigned behind = i + 2 < size ? (unsigned)piece[i + 1] << 8 | piece[i + 2] : 0;
     uint64_t never = (i > 0 ? merges->never[before >> 6] >> (before & 63) : 0) |
                      (i + 2 < size ? merges->never[behind >> 6] >> (behind & 63) : 0);
+    /* Nothing is known of the border before a continuation byte, which is ill-formed there. */
+    never |= i + 2 < size && (piece[i + 2] & 0xC0) == 0x80;
     return both != DAT_NONE && merges->regular && !(never & 1);
 }
 

@@ -107,6 +107,16 @@ def test_any_bytes(encoder: Encoder, document: bytes) -> None:
     assert encoder.trace_ids(document)[0].tolist() == ids.tolist()
 
 
+@pytest.mark.parametrize("text", ["c7 85 c3 bf a0", "27 c5 bf a0", "61 c3 bf a0 80", "d0 94 bf a0", "c3 bf bf a0"])
+def test_a_continuation_byte_behind_a_whole_character(encoder_of: Callable[[str], Encoder], text: str) -> None:
+    """o200k has the token BF A0, of a lower rank than C3 BF: a character may not be joined before its neighbours are
+    seen. The trace build takes no short cut."""
+    document = bytes.fromhex(text)
+    for name in ("gpt2", "cl100k_base", "o200k_base"):
+        encoder = encoder_of(name)
+        assert encoder.encode(document).tolist() == encoder.trace_ids(document)[0].tolist()
+
+
 def test_every_triple_of_kinds(
     encoder: Encoder, reference: tiktoken.Encoding, pattern: str, vocabulary: str
 ) -> None:
