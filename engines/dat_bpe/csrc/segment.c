@@ -531,7 +531,9 @@ dat_status dat_segment(const dat_vocab *vocab, dat_scratch *scratch, const uint8
     (void)trace;
 #endif
     finder found;
-    start_finder(&found, vocab, &scratch->split, p, end, (scratch->settings.uses & DAT_USE_CUTS) != 0);
+    /* A part of a piece must not be taken whole for a token that merging does not reach: only a whole piece may. */
+    const int cuts = (scratch->settings.uses & DAT_USE_CUTS) && !(vocab->ignore_merges && vocab->unreachable > 0);
+    start_finder(&found, vocab, &scratch->split, p, end, cuts);
     block_finder next = finder_of(vocab, scratch->settings.level);
     dat_status status = found.status == DAT_OK ? dat_scratch_see(vocab, scratch, (size_t)(end - p)) : found.status;
     while (p < end && status == DAT_OK) {
