@@ -478,7 +478,10 @@ dat_status dat_segment(const dat_vocab *vocab, dat_scratch *scratch, const uint8
     (void)trace;
 #endif
     finder found;
-    start_finder(&found, vocab, &scratch->split, p, end, (scratch->settings.uses & DAT_USE_CUTS) != 0);
+    /* What a piece is cut into is looked up as pieces are: where a token that merging does not reach may be taken whole, a part
+     * of a piece would be taken for such a token, and nothing is cut. */
+    const int exact = !vocab->ignore_merges || vocab->unreachable == 0;
+    start_finder(&found, vocab, &scratch->split, p, end, exact && (scratch->settings.uses & DAT_USE_CUTS) != 0);
     block_finder next = finder_of(vocab, scratch->settings.level);
     dat_status status = found.status == DAT_OK ? dat_scratch_see(vocab, scratch, (size_t)(end - p)) : found.status;
     while (p < end && status == DAT_OK) {
