@@ -300,6 +300,13 @@ static block_finder finder_of(const dat_vocab *vocab, dat_level level)
     return find_scalar;
 }
 
+/* Whether pieces are cut. What a piece is cut into is looked up as pieces are: where a token that merging does not reach may
+ * be taken whole, a part of a piece would be taken for such a token. */
+static int cutting(const dat_vocab *vocab, const dat_scratch *scratch)
+{
+    return (scratch->settings.uses & DAT_USE_CUTS) != 0 && !(vocab->ignore_merges && vocab->unreachable > 0);
+}
+
 static void start_finder(finder *found, const dat_vocab *vocab, dat_split_room *split, const uint8_t *p,
                          const uint8_t *end, int cuts)
 {
@@ -464,7 +471,7 @@ dat_status dat_many(const dat_vocab *vocab, dat_scratch *scratch, const dat_docu
     finder found;
     size_t size = 0, number = 0;
     text[0] = 0;
-    start_finder(&found, vocab, &scratch->split, text, text, (scratch->settings.uses & DAT_USE_CUTS) != 0);
+    start_finder(&found, vocab, &scratch->split, text, text, cutting(vocab, scratch));
     found.base = text;
     found.count = 0;
     block_finder next = finder_of(vocab, scratch->settings.level);
@@ -531,9 +538,7 @@ dat_status dat_segment(const dat_vocab *vocab, dat_scratch *scratch, const uint8
     (void)trace;
 #endif
     finder found;
-    /* A part of a piece must not be taken whole for a token that merging does not reach: only a whole piece may. */
-    const int cuts = (scratch->settings.uses & DAT_USE_CUTS) && !(vocab->ignore_merges && vocab->unreachable > 0);
-    start_finder(&found, vocab, &scratch->split, p, end, cuts);
+    start_finder(&found, vocab, &scratch->split, p, end, cutting(vocab, scratch));
     block_finder next = finder_of(vocab, scratch->settings.level);
     dat_status status = found.status == DAT_OK ? dat_scratch_see(vocab, scratch, (size_t)(end - p)) : found.status;
     while (p < end && status == DAT_OK) {
