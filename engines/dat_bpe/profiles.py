@@ -1,7 +1,7 @@
 """Profile files: an encoder's tables as one memory-mapped file, and what they are tables of (docs/FORMATS.md).
 
-Opening reads the head only: one page, whatever the vocabulary's size. The contents are verified when a file is built and
-by `verify`; whatever they hold, no index leads outside of them.
+Opening reads the head only: one page, whatever the vocabulary's size. The contents are verified when a file is built
+and by `verify`; whatever they hold, no index leads outside of them.
 """
 
 from __future__ import annotations
@@ -126,7 +126,8 @@ def verify(path: str | os.PathLike[str]) -> dict[str, Any]:
     found = hashlib.sha256(memoryview(data)[head["start"] :]).digest()
     if found != head["contents"]:
         raise LoadError(
-            f"its contents have SHA-256 {found.hex()[:16]}…, not {head['contents'].hex()[:16]}…", where=where, remedy=AGAIN
+            f"its contents have SHA-256 {found.hex()[:16]}…, not {head['contents'].hex()[:16]}…", where=where,
+            remedy=AGAIN,
         )
     given, options, _ = arguments(path)
     tables = _core.Tables(*given, **options)
