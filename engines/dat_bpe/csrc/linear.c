@@ -16,8 +16,12 @@ enum { MEMO_BITS = 14 };
 static int side_by_side(const dat_merges *merges, uint32_t left, uint32_t right)
 {
     uint32_t limit = DAT_NONE;
+    size_t most, second;
+    (void)dat_merge_text(merges, left, &most);
+    (void)dat_merge_text(merges, right, &second);
+    most += second;
     /* Each round takes one merge back; more rounds than bytes come of a damaged file only. */
-    for (size_t rounds = 0; rounds <= merges->text_size; rounds++) {
+    for (size_t rounds = 0; rounds <= most; rounds++) {
         if (dat_pairs_get(&merges->pairs, left, right) < limit) {
             return 0;
         }
@@ -88,6 +92,16 @@ static uint32_t longest(const dat_merges *merges, const uint8_t *p, const uint8_
     return found;
 }
 
+/* The next token to try where one of `width` bytes does not fit, or DAT_NONE. One that is no shorter comes of a damaged
+ * file, and would be tried for ever. */
+static uint32_t next_shorter(const dat_merges *merges, uint32_t token, size_t width)
+{
+    size_t size = 0;
+    uint32_t found = token < merges->count ? merges->shorter[token] : DAT_NONE;
+    (void)dat_merge_text(merges, found, &size);
+    return size > 0 && size < width ? found : DAT_NONE;
+}
+
 static dat_status reserve_linear(dat_merge_room *room, size_t size)
 {
     size_t words = size / 64 + 1;
@@ -132,7 +146,7 @@ dat_status dat_linear(const dat_merges *merges, dat_merge_room *room, const uint
             }
             continue;
         }
-        token = token < merges->count ? merges->shorter[token] : DAT_NONE;
+        token = next_shorter(merges, token, width);
         if (token == DAT_NONE) {
             if (out->count == first) {
                 return DAT_DAMAGED; /* not even the bytes alone: only a damaged file has no row at all */
@@ -141,7 +155,7 @@ dat_status dat_linear(const dat_merges *merges, dat_merge_room *room, const uint
             token = out->items[--out->count];
             (void)dat_merge_text(merges, token, &width);
             at -= width <= at ? width : at;
-            token = token < merges->count ? merges->shorter[token] : DAT_NONE;
+            token = next_shorter(merges, token, width);
         }
     }
     return status;

@@ -106,11 +106,12 @@ DAT_TARGET static inline int DAT_NAME(step)(merge_lane *self, const dat_merges *
     self->first = DAT_NONE;
     unsigned at;
     uint32_t merged = DAT_NAME(least)(rank, self->size, self->left, left_rank, self->at, right_rank, &at);
-    uint64_t merges_ = merged != DAT_NONE;
-    DAT_OPAQUE(merges_);
-    self->finished = !merges_;
     at &= 63;
     uint64_t after = self->alive & ~dat_below(at + 1);
+    /* The last symbol merges with nothing: a damaged file may have a pair for what stands beyond the end. */
+    uint64_t merges_ = (uint64_t)(merged != DAT_NONE) & (uint64_t)(after != 0);
+    DAT_OPAQUE(merges_);
+    self->finished = !merges_;
     int gone = __builtin_ctzll(after | UINT64_C(1) << 63);
     after &= after - 1;
     self->alive &= ~(merges_ << gone);
