@@ -9,9 +9,10 @@ import tiktoken
 from tokassay.engines.dat_bpe import Encoder
 
 CL100K = (
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
+    r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
-# No two of its bytes merge, so that 中 is a token by look-up alone; дом is another, of more bytes than a cache key has.
+# No two of their bytes merge: they are tokens by look-up alone. The second has more bytes than a key of the short cache.
 UNREACHABLE = ("中", "д" * 9)
 REACHABLE = ("ı", "é")
 
