@@ -1,4 +1,4 @@
-"""Cuts inside of pieces: a part of a piece is merged, and only a whole piece may be a token that merging does not reach."""
+"""Cuts inside of pieces: a part is merged, and only a whole piece may be a token that merging does not reach."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CL100K = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
     r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
-# No two of their bytes merge: they are tokens by look-up alone. The second has more bytes than a key of the short cache.
+# No two of their bytes merge: tokens by look-up alone. The second has more bytes than a key of the short cache.
 UNREACHABLE = ("中", "д" * 9)
 REACHABLE = ("ı", "é")
 
