@@ -989,7 +989,6 @@ cdef class Tables:
             ends.append(p - source.data)
         return ends
 
-
     def block_pretokens(self, document, int level):
         """As pretokens, the way that encoding finds them on a level of instructions."""
         cdef Input source = Input(document)
