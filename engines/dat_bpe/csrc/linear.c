@@ -8,16 +8,23 @@
 
 #include "merge.h"
 
+/* What the form may cost, in steps a byte: no vocabulary comes near, but a damaged file, or one made for it, can ask for any
+ * number. Then the heap form has the piece: the ids are the same. */
+enum { STEPS_A_BYTE = 256, STEPS_BESIDES = 1 << 16 };
+
 /* Answers about pairs are remembered: left << 22 | right << 1 | answer, one a slot, the newer overwrites. */
 enum { MEMO_BITS = 14 };
 
 /* Whether merging leaves these two side by side: their last merges are taken back, the later one first, and at each step
  * the pair at the border must not merge before what was taken back. */
-static int side_by_side(const dat_merges *merges, uint32_t left, uint32_t right)
+static int side_by_side(const dat_merges *merges, uint32_t left, uint32_t right, size_t *steps)
 {
     uint32_t limit = DAT_NONE;
+    size_t one, two;
+    (void)dat_merge_text(merges, left, &one);
+    (void)dat_merge_text(merges, right, &two);
     /* Each round takes one merge back; more rounds than bytes come of a damaged file only. */
-    for (size_t rounds = 0; rounds <= merges->text_size; rounds++) {
+    for (size_t rounds = 0; rounds <= one + two; rounds++, ++*steps) {
         if (dat_pairs_get(&merges->pairs, left, right) < limit) {
             return 0;
         }
@@ -40,7 +47,8 @@ static int side_by_side(const dat_merges *merges, uint32_t left, uint32_t right)
     return 0;
 }
 
-static dat_status neighbours(const dat_merges *merges, dat_merge_room *room, uint32_t left, uint32_t right, int *fit)
+static dat_status neighbours(const dat_merges *merges, dat_merge_room *room, uint32_t left, uint32_t right, size_t *steps,
+                             int *fit)
 {
     uint64_t key = (uint64_t)left << DAT_INDEX_BITS | right;
     uint64_t *slot = &room->memo[dat_pair_hash(left, right) >> (64 - MEMO_BITS)];
@@ -49,12 +57,13 @@ static dat_status neighbours(const dat_merges *merges, dat_merge_room *room, uin
         return DAT_OK;
     }
     if (merges->regular) {
-        *fit = side_by_side(merges, left, right);
+        *fit = side_by_side(merges, left, right, steps);
     } else {
         /* A vocabulary whose merges are not in order: the two are merged, plainly. */
         size_t first, second;
         const uint8_t *one = dat_merge_text(merges, left, &first), *two = dat_merge_text(merges, right, &second);
         dat_ids found = {NULL, 0, 0};
+        *steps += first + second;
         uint8_t *joined = dat_alloc(first + second, 1);
         dat_status status = joined == NULL ? DAT_NO_MEMORY : DAT_OK;
         if (status == DAT_OK) {
@@ -88,6 +97,15 @@ static uint32_t longest(const dat_merges *merges, const uint8_t *p, const uint8_
     return found;
 }
 
+/* The next shorter token to try; DAT_NONE: none. It is shorter, whatever a file says: no circle can be walked. */
+static uint32_t shorter_than(const dat_merges *merges, uint32_t token, size_t width)
+{
+    uint32_t next = token < merges->count ? merges->shorter[token] : DAT_NONE;
+    size_t size;
+    (void)dat_merge_text(merges, next, &size);
+    return size < width ? next : DAT_NONE;
+}
+
 static dat_status reserve_linear(dat_merge_room *room, size_t size)
 {
     size_t words = size / 64 + 1;
@@ -114,14 +132,18 @@ static dat_status reserve_linear(dat_merge_room *room, size_t size)
 dat_status dat_linear(const dat_merges *merges, dat_merge_room *room, const uint8_t *piece, size_t size, dat_ids *out)
 {
     dat_status status = reserve_linear(room, size);
-    size_t first = out->count, at = 0;
+    size_t first = out->count, at = 0, steps = 0;
+    const size_t most = size > (SIZE_MAX - STEPS_BESIDES) / STEPS_A_BYTE ? SIZE_MAX : STEPS_A_BYTE * size + STEPS_BESIDES;
     uint32_t token = size > 0 ? longest(merges, piece, piece + size) : DAT_NONE;
     while (at < size && status == DAT_OK) {
         size_t width;
+        if (steps++ > most) {
+            return DAT_DAMAGED;
+        }
         (void)dat_merge_text(merges, token, &width);
         int fit = width > 0 && width <= size - at && !(room->dead[(at + width) >> 6] >> ((at + width) & 63) & 1);
         if (fit && out->count > first) {
-            status = neighbours(merges, room, out->items[out->count - 1], token, &fit);
+            status = neighbours(merges, room, out->items[out->count - 1], token, &steps, &fit);
         }
         if (fit) {
             status = status == DAT_OK ? dat_ids_room(out, 1) : status;
@@ -132,7 +154,7 @@ dat_status dat_linear(const dat_merges *merges, dat_merge_room *room, const uint
             }
             continue;
         }
-        token = token < merges->count ? merges->shorter[token] : DAT_NONE;
+        token = shorter_than(merges, token, width);
         if (token == DAT_NONE) {
             if (out->count == first) {
                 return DAT_DAMAGED; /* not even the bytes alone: only a damaged file has no row at all */
@@ -141,7 +163,7 @@ dat_status dat_linear(const dat_merges *merges, dat_merge_room *room, const uint
             token = out->items[--out->count];
             (void)dat_merge_text(merges, token, &width);
             at -= width <= at ? width : at;
-            token = token < merges->count ? merges->shorter[token] : DAT_NONE;
+            token = shorter_than(merges, token, width);
         }
     }
     return status;

@@ -127,7 +127,8 @@ DAT_TARGET static inline int DAT_NAME(step)(merge_lane *self, const dat_merges *
     self->right_key = (uint64_t)merged << DAT_INDEX_BITS | token[right];
     const uint64_t *left_line = pairs->slots + dat_pair_line(pairs, left_hash);
     const uint64_t *right_line = pairs->slots + dat_pair_line(pairs, right_hash);
-    uint64_t left_maybe = dat_pair_maybe(pairs, left_hash), right_maybe = dat_pair_maybe(pairs, right_hash);
+    /* A damaged file may pair the token beyond the end, and that again: nothing is asked for there. */
+    uint64_t left_maybe = dat_pair_maybe(pairs, left_hash), right_maybe = dat_pair_maybe(pairs, right_hash) & (after != 0);
     self->left_line = either(left_line, left_maybe);
     self->right_line = either(right_line, right_maybe);
     DAT_FETCH(self->left_line);
