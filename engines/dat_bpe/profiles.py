@@ -1,7 +1,7 @@
 """Profile files: an encoder's tables as one memory-mapped file, and what they are tables of (docs/FORMATS.md).
 
-Opening reads the head and the description only, whatever the vocabulary's size. The contents are verified when a file is
-built and by `verify`; whatever they hold, no index leads outside of them, and no walk goes on for ever.
+Opening reads the head and the description only, whatever the vocabulary's size. The contents are verified when a file
+is built and by `verify`; whatever they hold, no index leads outside of them, and no walk goes on for ever.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ VERSION, BYTE_ORDER = 1, 0x01020304
 AGAIN = "build the profile again: tokassay profile build"
 # The sections of csrc/profile.h, in their order.
 SECTIONS = (
-    "text", "offsets", "ids", "by_id", "nodes", "values", "pairs", "filter", "two", "bytes", "flags", "shorter", "splits",
-    "words", "cuts", "never", "about",
+    "text", "offsets", "ids", "by_id", "nodes", "values", "pairs", "filter", "two", "bytes", "flags", "shorter",
+    "splits", "words", "cuts", "never", "about",
 )
 # What is said of an encoder, and as what.
 FIELDS: dict[str, type] = {
@@ -174,6 +174,8 @@ def arguments(
     data = map_file(path)
     about = _about(data, where)
     found = splitting(about["expressions"], where, general=about["general"])
+    if about["general"] is not (found.programs is not None):
+        raise ProfileError("its description names another way of splitting", where=where, remedy=AGAIN)
     options = {
         **found.parameters(), "unicode": _core.UNICODE_VERSIONS.index(about["unicode"]),
         "nfc": about["normalizer"] == "nfc", "prefix_space": about["prefix_space"],
@@ -211,7 +213,8 @@ def verify(path: str | os.PathLike[str]) -> dict[str, Any]:
     found = hashlib.sha256(memoryview(data)[head["start"] :]).digest()
     if found != head["contents"]:
         raise ProfileError(
-            f"its contents have SHA-256 {found.hex()[:16]}…, not {head['contents'].hex()[:16]}…", where=where, remedy=AGAIN
+            f"its contents have SHA-256 {found.hex()[:16]}…, not {head['contents'].hex()[:16]}…", where=where,
+            remedy=AGAIN,
         )
     given, options, described = arguments(path)
     try:
