@@ -302,7 +302,8 @@ class DamagedError(ValueError):
 # Each a level of instructions, and each an optimization that can be left out; none changes an id.
 LEVELS = ("scalar", "avx2", "avx512")
 USES = {
-    "cache": DAT_USE_CACHE, "wide": DAT_USE_WIDE, "words": DAT_USE_WORDS, "cuts": DAT_USE_CUTS, "linear": DAT_USE_LINEAR,
+    "cache": DAT_USE_CACHE, "wide": DAT_USE_WIDE, "words": DAT_USE_WORDS, "cuts": DAT_USE_CUTS,
+    "linear": DAT_USE_LINEAR,
 }
 
 
@@ -638,8 +639,8 @@ cdef class Tables:
         return file
 
     def tokens(self):
-        """What the tables are of: (text, offsets, ids) in ascending order of id, and the merges that can be taken in order
-        of rank as numpy.uint32[n, 3] of indexes into them. DamagedError."""
+        """What the tables are of: (text, offsets, ids) in ascending order of id, and the merges that can be taken in
+        order of rank as numpy.uint32[n, 3] of indexes into them. DamagedError."""
         cdef size_t i, size, at = 0
         cdef uint32_t index
         cdef const uint8_t *text
@@ -804,8 +805,8 @@ cdef class Tables:
         return found
 
     def encode_into(self, document, uint32_t[::1] out, *, bint specials=False):
-        """Writes the ids into the caller's memory, and returns how many; ValueError, and nothing written, if they do not
-        fit."""
+        """Writes the ids into the caller's memory, and returns how many; ValueError, and nothing written, if they do
+        not fit."""
         cdef source opened
         cdef Scratch scratch
         cdef size_t count
@@ -1014,7 +1015,6 @@ cdef class Tables:
             p = dat_next_piece(&text, p)
             ends.append(p - source.data)
         return ends
-
 
     def block_pretokens(self, document, int level):
         """As pretokens, the way that encoding finds them on a level of instructions."""

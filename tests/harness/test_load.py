@@ -277,14 +277,14 @@ def test_a_bad_gpt2_pair_is_named(tmp_path: Path, merges: str, ids: dict[str, An
     assert "merges.txt:2" in caught.value.where or "vocab.json[" in caught.value.where
 
 
-def test_a_merge_listed_twice_counts_once_at_its_first_place(tmp_path: Path) -> None:
+def test_a_merge_listed_twice_counts_once_at_its_last_place(tmp_path: Path) -> None:
     from tokassay.harness.alphabet import CHARACTERS
 
     table = {character: byte for byte, character in enumerate(CHARACTERS)} | {"ab": 256, "bc": 257}
     (tmp_path / "merges.txt").write_text("a b\nb c\na b\n", encoding="utf-8")
     (tmp_path / "vocab.json").write_text(json.dumps(table), encoding="utf-8")
     loaded = load_vocabulary(tmp_path / "vocab.json", pattern="gpt2")
-    assert loaded.contract.algorithm == "bpe-ranks"
+    assert loaded.contract.algorithm == "bpe-pairs"  # bc comes before ab, and its id behind
     assert any("listed twice" in note for note in loaded.notes)
 
 

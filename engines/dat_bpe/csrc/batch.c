@@ -35,19 +35,50 @@ typedef struct {
     int started;
 } batch_worker;
 
+/* Whether documents may be encoded side by side. */
+static int plain(const dat_vocab *vocab, int specials)
+{
+    return vocab->splitter == NULL && vocab->before.nfc == NULL && !vocab->before.prefix_space &&
+           (!specials || vocab->specials.count == 0);
+}
+
+/* Appends the ids of documents in order, and writes how many ids there are with each. */
+static dat_status encode_row(const dat_vocab *vocab, dat_scratch *scratch, const dat_document *documents, size_t count,
+                             int specials, dat_ids *out, uint64_t *offsets)
+{
+    const int together = plain(vocab, specials);
+    dat_status status = DAT_OK;
+    for (size_t i = 0; i < count && status == DAT_OK;) {
+        size_t taken = 0;
+        if (together && documents[i].size <= DAT_MANY_BYTES) {
+            status = dat_many(vocab, scratch, documents + i, count - i, out, offsets + i, &taken);
+        }
+        if (taken == 0 && status == DAT_OK) {
+            status = dat_encode(vocab, scratch, documents[i].data, documents[i].size, specials, out, NULL, NULL);
+            offsets[i] = out->count;
+            taken = 1;
+        }
+        i += taken;
+    }
+    return status;
+}
+
 static dat_status encode_chunk(batch_job *job, batch_worker *self, batch_chunk *chunk)
 {
     chunk->worker = self->number;
     chunk->start = self->ids.count;
-    dat_status status = DAT_OK;
-    for (size_t i = chunk->first; i < chunk->last && status == DAT_OK; i++) {
-        const dat_document *document = &job->documents[i];
-        size_t before = self->ids.count;
-        int part = chunk->to > 0;
-        status = dat_encode(job->vocab, self->scratch, document->data + (part ? chunk->from : 0),
-                            part ? chunk->to - chunk->from : document->size, job->specials, &self->ids, NULL, NULL);
-        if (!part) {
-            job->offsets[i + 1] = self->ids.count - before;
+    dat_status status;
+    if (chunk->to > 0) {
+        status = dat_encode(job->vocab, self->scratch, job->documents[chunk->first].data + chunk->from,
+                            chunk->to - chunk->from, job->specials, &self->ids, NULL, NULL);
+    } else {
+        uint64_t *offsets = job->offsets + chunk->first + 1;
+        size_t count = chunk->last - chunk->first;
+        status = encode_row(job->vocab, self->scratch, job->documents + chunk->first, count, job->specials, &self->ids,
+                            offsets);
+        /* Counts a document: where a chunk goes is not known yet. */
+        for (size_t i = count; i-- > 0 && status == DAT_OK;) {
+            offsets[i] -= i > 0 ? offsets[i - 1] : chunk->start;
         }
     }
     chunk->count = self->ids.count - chunk->start;
@@ -219,11 +250,7 @@ dat_status dat_encode_batch(const dat_vocab *vocab, dat_scratch **scratches, siz
     offsets[0] = values->count;
     dat_status status = DAT_OK;
     if (threads == 1) {
-        for (size_t i = 0; i < count && status == DAT_OK; i++) {
-            status = dat_encode(vocab, scratches[0], documents[i].data, documents[i].size, specials, values, NULL, NULL);
-            offsets[i + 1] = values->count;
-        }
-        return status;
+        return encode_row(vocab, scratches[0], documents, count, specials, values, offsets + 1);
     }
     batch_job job = {.vocab = vocab, .documents = documents, .specials = specials, .offsets = offsets};
     atomic_init(&job.next, 0);

@@ -261,6 +261,9 @@ DAT_INLINE DAT_TARGET const uint8_t *DAT_NAME(find_in)(finder *found, dat_family
             }
             continue;
         }
+        if (found->marking) {
+            mark_borders(found, _pext_u64(starts, all), (size_t)__builtin_popcountll(all));
+        }
         uint32_t at = (uint32_t)(p - found->base);
         unsigned pieces = (unsigned)__builtin_popcountll(all);
         uint32_t *ends = found->ends + found->count;
@@ -288,6 +291,9 @@ DAT_INLINE DAT_TARGET const uint8_t *DAT_NAME(find_in)(finder *found, dat_family
 #endif
         found->count += pieces;
         if (next == text->end) {
+            if (found->marking) {
+                mark_borders(found, 1, 1);
+            }
             found->ends[found->count++] = (uint32_t)(next - found->base);
         }
         p = next;

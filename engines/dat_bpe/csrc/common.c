@@ -134,8 +134,9 @@ void dat_large_free(void *block, size_t size)
 }
 
 #ifdef DAT_HUGE
-/* Long vectors are mapped by themselves: they grow without a copy, and their first writing costs a page of 2 MB at a time
- * and not 512 of 4 kB. */
+/* Long vectors are mapped by themselves: they grow without a copy. In pages of 4 kB: in huge ones the first writing of 7 MB
+ * of ids took 4 % less of the whole time in the median of seven fresh processes, and twice the time in two of the seven,
+ * where the memory had not been used before. */
 static uint32_t *grow_ids(dat_ids *ids, size_t room)
 {
     size_t old = ids->room * sizeof *ids->items, size = dat_large_size(room * sizeof *ids->items);
@@ -143,7 +144,8 @@ static uint32_t *grow_ids(dat_ids *ids, size_t room)
         return NULL;
     }
     if (old < DAT_HUGE) {
-        uint32_t *items = map_huge(size);
+        void *mapped = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        uint32_t *items = mapped != MAP_FAILED ? mapped : NULL;
         if (items != NULL && ids->count > 0) {
             memcpy(items, ids->items, ids->count * sizeof *items);
         }
@@ -156,7 +158,6 @@ static uint32_t *grow_ids(dat_ids *ids, size_t room)
     if (moved == MAP_FAILED) {
         return NULL;
     }
-    (void)madvise(moved, size, MADV_HUGEPAGE);
     return moved;
 }
 #endif

@@ -32,11 +32,6 @@ void dat_spans(const dat_vocab *vocab, const uint32_t *ids, size_t count, const 
 dat_status dat_encode(const dat_vocab *vocab, dat_scratch *scratch, const uint8_t *document, size_t size,
                       int specials, dat_ids *out, dat_marks *marks, dat_trace *trace);
 
-typedef struct {
-    const uint8_t *data;
-    size_t size;
-} dat_document;
-
 /* Appends the ids of all documents in order to `values`, and writes offsets[count + 1]. `scratches` has one a thread;
  * threads >= 1. The result does not depend on the number of threads. */
 dat_status dat_encode_batch(const dat_vocab *vocab, dat_scratch **scratches, size_t threads,

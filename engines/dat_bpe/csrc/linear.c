@@ -20,11 +20,12 @@ enum { MEMO_BITS = 14 };
 static int side_by_side(const dat_merges *merges, uint32_t left, uint32_t right, size_t *steps)
 {
     uint32_t limit = DAT_NONE;
-    size_t one, two;
-    (void)dat_merge_text(merges, left, &one);
-    (void)dat_merge_text(merges, right, &two);
+    size_t most, second;
+    (void)dat_merge_text(merges, left, &most);
+    (void)dat_merge_text(merges, right, &second);
+    most += second;
     /* Each round takes one merge back; more rounds than bytes come of a damaged file only. */
-    for (size_t rounds = 0; rounds <= one + two; rounds++, ++*steps) {
+    for (size_t rounds = 0; rounds <= most; rounds++, ++*steps) {
         if (dat_pairs_get(&merges->pairs, left, right) < limit) {
             return 0;
         }
@@ -97,13 +98,14 @@ static uint32_t longest(const dat_merges *merges, const uint8_t *p, const uint8_
     return found;
 }
 
-/* The next shorter token to try; DAT_NONE: none. It is shorter, whatever a file says: no circle can be walked. */
-static uint32_t shorter_than(const dat_merges *merges, uint32_t token, size_t width)
+/* The next token to try where one of `width` bytes does not fit, or DAT_NONE. One that is no shorter comes of a damaged
+ * file, and would be tried for ever. */
+static uint32_t next_shorter(const dat_merges *merges, uint32_t token, size_t width)
 {
-    uint32_t next = token < merges->count ? merges->shorter[token] : DAT_NONE;
-    size_t size;
-    (void)dat_merge_text(merges, next, &size);
-    return size < width ? next : DAT_NONE;
+    size_t size = 0;
+    uint32_t found = token < merges->count ? merges->shorter[token] : DAT_NONE;
+    (void)dat_merge_text(merges, found, &size);
+    return size > 0 && size < width ? found : DAT_NONE;
 }
 
 static dat_status reserve_linear(dat_merge_room *room, size_t size)
@@ -154,7 +156,7 @@ dat_status dat_linear(const dat_merges *merges, dat_merge_room *room, const uint
             }
             continue;
         }
-        token = shorter_than(merges, token, width);
+        token = next_shorter(merges, token, width);
         if (token == DAT_NONE) {
             if (out->count == first) {
                 return DAT_DAMAGED; /* not even the bytes alone: only a damaged file has no row at all */
@@ -163,7 +165,7 @@ dat_status dat_linear(const dat_merges *merges, dat_merge_room *room, const uint
             token = out->items[--out->count];
             (void)dat_merge_text(merges, token, &width);
             at -= width <= at ? width : at;
-            token = shorter_than(merges, token, width);
+            token = next_shorter(merges, token, width);
         }
     }
     return status;

@@ -106,11 +106,12 @@ DAT_TARGET static inline int DAT_NAME(step)(merge_lane *self, const dat_merges *
     self->first = DAT_NONE;
     unsigned at;
     uint32_t merged = DAT_NAME(least)(rank, self->size, self->left, left_rank, self->at, right_rank, &at);
-    uint64_t merges_ = merged != DAT_NONE;
-    DAT_OPAQUE(merges_);
-    self->finished = !merges_;
     at &= 63;
     uint64_t after = self->alive & ~dat_below(at + 1);
+    /* The last symbol merges with nothing: a damaged file may have a pair for what stands beyond the end. */
+    uint64_t merges_ = (uint64_t)(merged != DAT_NONE) & (uint64_t)(after != 0);
+    DAT_OPAQUE(merges_);
+    self->finished = !merges_;
     int gone = __builtin_ctzll(after | UINT64_C(1) << 63);
     after &= after - 1;
     self->alive &= ~(merges_ << gone);
@@ -127,8 +128,7 @@ DAT_TARGET static inline int DAT_NAME(step)(merge_lane *self, const dat_merges *
     self->right_key = (uint64_t)merged << DAT_INDEX_BITS | token[right];
     const uint64_t *left_line = pairs->slots + dat_pair_line(pairs, left_hash);
     const uint64_t *right_line = pairs->slots + dat_pair_line(pairs, right_hash);
-    /* A damaged file may pair the token beyond the end, and that again: nothing is asked for there. */
-    uint64_t left_maybe = dat_pair_maybe(pairs, left_hash), right_maybe = dat_pair_maybe(pairs, right_hash) & (after != 0);
+    uint64_t left_maybe = dat_pair_maybe(pairs, left_hash), right_maybe = dat_pair_maybe(pairs, right_hash);
     self->left_line = either(left_line, left_maybe);
     self->right_line = either(right_line, right_maybe);
     DAT_FETCH(self->left_line);

@@ -51,18 +51,20 @@ void dat_rename(const dat_vocab *vocab, uint32_t *tokens, size_t count)
 }
 
 dat_status dat_known(const dat_vocab *vocab, dat_scratch *scratch, const uint8_t *piece, size_t size, uint64_t low,
-                     uint64_t high, dat_ids *out)
+                     uint64_t high, int whole, int *forget, dat_ids *out)
 {
+    uint32_t index = DAT_NONE;
+    *forget = 0;
     if (size <= DAT_CACHE_BYTES && (scratch->settings.uses & DAT_USE_WORDS)) {
         const dat_word *word = dat_words_find(&vocab->words, low, high);
-        if (word != NULL) {
-            return append_id(out, word->id);
-        }
+        index = word != NULL ? word->index : DAT_NONE;
     } else {
-        uint32_t index = whole_piece(vocab, piece, size, 0);
-        if (index != DAT_NONE) {
-            return append_id(out, dat_id(vocab, index));
-        }
+        index = whole_piece(vocab, piece, size, 0);
+    }
+    if (index < vocab->count) {
+        /* A token that merging does not reach is what a whole piece is, and not what a part of one is. */
+        *forget = !(vocab->merges.flags[index] & DAT_REACHABLE);
+        return whole || !*forget ? append_id(out, dat_id(vocab, index)) : DAT_OK;
     }
     if (size <= DAT_WIDE_BYTES && scratch->cache.wide != NULL) {
         uint64_t key[4];
@@ -109,7 +111,7 @@ void dat_seed(const dat_vocab *vocab, dat_scratch *scratch)
     for (uint32_t i = 0; i < vocab->count && i < most; i++) {
         size_t size;
         const uint8_t *text = dat_token(vocab, i, &size);
-        if (size > 0 && size <= DAT_CACHE_BYTES && (vocab->ignore_merges || (vocab->merges.flags[i] & DAT_REACHABLE))) {
+        if (size > 0 && size <= DAT_CACHE_BYTES && (vocab->merges.flags[i] & DAT_REACHABLE)) {
             uint64_t low, high;
             dat_cache_key(text, size, vocab->text + vocab->text_size, &low, &high);
             const uint32_t ids[DAT_WIDE_IDS] = {vocab->ids[i]};

@@ -51,9 +51,10 @@ dat_status dat_piece(const dat_vocab *vocab, dat_scratch *scratch, const uint8_t
                      dat_trace *trace);
 
 /* The same where no merging is needed: the piece is one token, or is in the wide cache. Else nothing is appended. low, high:
- * its key, if it has at most DAT_CACHE_BYTES. */
+ * its key, if it has at most DAT_CACHE_BYTES. whole: it is a piece, and not a part that was cut. *forget: it is not to be
+ * remembered, for that matters. */
 dat_status dat_known(const dat_vocab *vocab, dat_scratch *scratch, const uint8_t *piece, size_t size, uint64_t low,
-                     uint64_t high, dat_ids *out);
+                     uint64_t high, int whole, int *forget, dat_ids *out);
 
 /* Remembers the ids of a piece, if there is a cache for its size and their number; DAT_WIDE_IDS are read, DAT_CACHE_IDS for a
  * short piece, however many there are. */

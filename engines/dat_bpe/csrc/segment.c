@@ -29,9 +29,28 @@ typedef struct {
     const uint8_t *base;      /* ends count from here */
     uint32_t ends[ENDS];
     size_t count;
+    /* Only where a token that merging does not reach may be taken whole: of each end, whether a piece ends there, and not a
+     * part that was cut; and of the base, whether a piece begins there. */
+    int marking, base_border;
+    uint64_t borders[ENDS / 64 + 2];
     const uint8_t *rest_stop; /* where the piece ends that is being cut; NULL: none is */
     const uint8_t *long_stop; /* the end of a long piece, which comes after all ends; NULL: there is none */
 } finder;
+
+static inline void mark_borders(finder *found, uint64_t bits, size_t count)
+{
+    size_t word = found->count / 64, shift = found->count % 64;
+    uint64_t low = found->borders[word] & (shift ? ~UINT64_C(0) >> (64 - shift) : 0);
+    found->borders[word] = low | bits << shift;
+    found->borders[word + 1] = shift + count > 64 ? bits >> (64 - shift) : 0;
+}
+
+/* Whether the number-th of what was found is a whole piece. */
+static inline int is_whole(const finder *found, size_t number)
+{
+    int begins = number > 0 ? (int)(found->borders[(number - 1) / 64] >> ((number - 1) % 64) & 1) : found->base_border;
+    return !found->marking || (begins && (found->borders[number / 64] >> (number % 64) & 1));
+}
 
 /* Goes on with the piece that ends at rest_stop: appends ends up to PIECES, and leaves the rest for the next time. */
 static const uint8_t *cut_rest(finder *found, const uint8_t *p)
@@ -59,6 +78,9 @@ static const uint8_t *cut_rest(finder *found, const uint8_t *p)
             found->long_stop = q;
             return p;
         }
+        if (found->marking) {
+            mark_borders(found, q == stop, 1);
+        }
         found->ends[found->count++] = (uint32_t)(q - found->base);
         p = q;
     }
@@ -81,6 +103,7 @@ typedef const uint8_t *(*block_finder)(finder *found, const uint8_t *p);
 typedef struct {
     uint32_t piece, start, size;
     size_t first, count;    /* of its ids among those of all misses */
+    int forget;             /* what it is depends on whether it is a whole piece */
 } miss;
 
 /* A piece that is being merged: symbols stay at the place of their first byte. */
@@ -201,7 +224,11 @@ typedef dat_status (*merger)(const dat_merges *merges, const uint8_t *base, miss
 #define DAT_IS_AVX512 1
 #include "blocks.h"
 #include "lockstep.h"
+/* Without optimization the compiler's own gathers are macros, whose full mask is a sign conversion. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wsign-conversion"
 #include "gather.h"
+#pragma GCC diagnostic pop
 #undef DAT_TARGET
 #undef DAT_NAME
 #undef DAT_IS_AVX512
@@ -309,6 +336,8 @@ static void start_finder(finder *found, const dat_vocab *vocab, dat_split_room *
     found->split = split;
     found->status = vocab->splitter != NULL ? dat_split_start(vocab->splitter, split, p, end) : DAT_OK;
     found->rest_stop = found->long_stop = NULL;
+    found->marking = cuts && vocab->ignore_merges && vocab->unreachable > 0;
+    found->base_border = 1;
 }
 
 dat_status dat_piece_ends(const dat_vocab *vocab, dat_scratch *scratch, dat_level level, const uint8_t *p,
@@ -363,7 +392,8 @@ static dat_status resolve(const dat_vocab *vocab, dat_scratch *scratch, const fi
         miss *m = &made->misses[k];
         const uint8_t *piece = found->base + m->start;
         m->first = ids->count;
-        dat_status status = dat_known(vocab, scratch, piece, m->size, made->low[m->piece], made->high[m->piece], ids);
+        dat_status status = dat_known(vocab, scratch, piece, m->size, made->low[m->piece], made->high[m->piece],
+                                      is_whole(found, m->piece), &m->forget, ids);
         if (status != DAT_OK) {
             return status;
         }
@@ -394,9 +424,10 @@ static dat_status resolve(const dat_vocab *vocab, dat_scratch *scratch, const fi
     return DAT_OK;
 }
 
-/* The ids of the pieces that were found, all of which begin where the one before ends, the first at found->base. */
-static inline dat_status look_up(const dat_vocab *vocab, dat_scratch *scratch, const finder *found,
-                                 const uint8_t *limit, dat_ids *out)
+/* The ids of the pieces that were found, all of which begin where the one before ends, the first at found->base. after:
+ * NULL, or where to write how many ids there are with each piece. */
+DAT_INLINE dat_status look_up_with(const dat_vocab *vocab, dat_scratch *scratch, const finder *found,
+                                   const uint8_t *limit, dat_ids *out, uint64_t *after)
 {
     lookups made;
     looker_of(scratch->settings.level)(&scratch->cache, found, limit, &made);
@@ -420,11 +451,17 @@ static inline dat_status look_up(const dat_vocab *vocab, dat_scratch *scratch, c
             const dat_cache_entry *entry = made.entry[i];
             memcpy(ids, entry->ids, sizeof entry->ids);
             ids += (entry->high >> 60) + 1;
+            if (after != NULL) {
+                after[i] = (uint64_t)(ids - out->items);
+            }
         }
         if (k < made.unknown_count) {
             const uint32_t *from = scratch->found.items + made.misses[k].first;
             for (size_t j = 0; j < made.misses[k].count; j++) {
                 *ids++ = from[j];
+            }
+            if (after != NULL) {
+                after[i] = (uint64_t)(ids - out->items);
             }
             i++;
         }
@@ -434,8 +471,56 @@ static inline dat_status look_up(const dat_vocab *vocab, dat_scratch *scratch, c
     /* Only now: what is kept may take the place of an entry that was still to be read. */
     for (size_t k = 0; k < made.unknown_count && status == DAT_OK; k++) {
         const miss *m = &made.misses[k];
-        dat_keep(scratch, found->base + m->start, m->size, made.low[m->piece], made.high[m->piece],
-                 scratch->found.items + m->first, m->count);
+        if (!m->forget) {
+            dat_keep(scratch, found->base + m->start, m->size, made.low[m->piece], made.high[m->piece],
+                     scratch->found.items + m->first, m->count);
+        }
+    }
+    return status;
+}
+
+static dat_status look_up(const dat_vocab *vocab, dat_scratch *scratch, const finder *found, const uint8_t *limit,
+                          dat_ids *out)
+{
+    return look_up_with(vocab, scratch, found, limit, out, NULL);
+}
+
+dat_status dat_many(const dat_vocab *vocab, dat_scratch *scratch, const dat_document *documents, size_t count,
+                    dat_ids *out, uint64_t *offsets, size_t *taken)
+{
+    /* Side by side, so that one document's look-ups need not wait for the one's before. A document has at most as many
+     * pieces as bytes; behind the last one stand the bytes that a look at a key may read. */
+    uint8_t text[PIECES + 16];
+    uint16_t pieces[PIECES + 1];
+    uint64_t after[ENDS];
+    finder found;
+    size_t size = 0, number = 0;
+    text[0] = 0;
+    start_finder(&found, vocab, &scratch->split, text, text, (scratch->settings.uses & DAT_USE_CUTS) != 0);
+    found.base = text;
+    found.count = 0;
+    block_finder next = finder_of(vocab, scratch->settings.level);
+    for (; number < count && number < PIECES && documents[number].size <= PIECES - size; number++) {
+        const uint8_t *p = text + size;
+        if (documents[number].size > 0) {
+            memcpy(text + size, documents[number].data, documents[number].size);
+        }
+        size += documents[number].size;
+        found.text.end = text + size;
+        while (p < found.text.end) {
+            p = found.rest_stop != NULL ? cut_rest(&found, p) : next(&found, p);
+        }
+        pieces[number] = (uint16_t)found.count;
+    }
+    *taken = number;
+    memset(text + size, 0, 16);
+    uint64_t before = out->count;
+    dat_status status = dat_scratch_see(vocab, scratch, size);
+    if (status == DAT_OK) {
+        status = look_up_with(vocab, scratch, &found, text + size + 16, out, after);
+    }
+    for (size_t i = 0; i < number && status == DAT_OK; i++) {
+        offsets[i] = pieces[i] > 0 ? after[pieces[i] - 1] : before;
     }
     return status;
 }
@@ -483,6 +568,7 @@ dat_status dat_segment(const dat_vocab *vocab, dat_scratch *scratch, const uint8
     dat_status status = found.status == DAT_OK ? dat_scratch_see(vocab, scratch, (size_t)(end - p)) : found.status;
     while (p < end && status == DAT_OK) {
         found.base = p;
+        found.base_border = found.rest_stop == NULL;
         found.count = 0;
         do {
             p = found.rest_stop != NULL ? cut_rest(&found, p) : next(&found, p);

@@ -131,3 +131,18 @@ def test_tokens_without_a_merge() -> None:
 def test_what_a_list_may_not_be(tokens: dict[bytes, int], merges: list[Pair], words: str) -> None:
     with pytest.raises(LoadError, match=words):
         Encoder.from_pairs(tokens, merges, pattern="gpt2")
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_token_that_no_merging_reaches_is_only_a_whole_piece(whole: bool) -> None:
+    """Beside other characters it is merged, wherever pieces might be cut between characters that no token spans."""
+    tokens = BYTES | {"дом".encode(): 256, "до".encode(): 257, b"\xd0\xb4": 258, b"\xd0\xbe": 259, b"\xd0\xbc": 260}
+    merges = [(b"\xd0", b"\xb4"), (b"\xd0", b"\xbe"), (b"\xd0", b"\xbc"), (b"\xd0\xb4", b"\xd0\xbe")]
+    encoder = Encoder.from_pairs(tokens, merges, pattern="gpt2", ignore_merges=whole)
+    assert encoder.unreachable_ids() == [256]
+    for text in ("дом", "aдом", "домa", "漢дом", "дом漢", " дом", "домдом", "дом"):
+        document = text.encode()
+        wanted = [256] if whole and text == "дом" else [
+            tokens[part] for part in merge.naive(document, merge.pairs(merges))
+        ]
+        assert encoder.encode(document).tolist() == wanted, text
