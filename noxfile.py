@@ -100,6 +100,20 @@ def races(session: nox.Session) -> None:
 
 
 @nox.session
+def fuzz(session: nox.Session) -> None:
+    """Optimized against naive encoding, damaged profiles, sanitized; CC=clang … -- 600 --libfuzzer: by coverage."""
+    session.run("python", "tests/native/fuzz.py", *session.posargs)
+
+
+@nox.session
+def differences(session: nox.Session) -> None:
+    """dat-bpe against itself: every level, cache size, number of threads, vocabulary and family; its self-test."""
+    install(session, "test")
+    session.run("python", "-m", "tokassay.engines.dat_bpe.selftest")
+    pytest(session, "-n", "2", "-q", "tests/engines/dat_bpe/test_differences.py", env={"TOKASSAY_DIFFERENCES": "1"})
+
+
+@nox.session
 def docs(session: nox.Session) -> None:
     """Links between the documents, and every command they show."""
     install(session, "test")

@@ -22,6 +22,7 @@ VERBS = {
     "engines": "engines",
     "freeze": "freeze",
     "bench": "bench",
+    "profile": "profile",
 }
 USAGE = 2
 
@@ -65,8 +66,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         if not hasattr(error, "remedy"):
             raise
         where = getattr(error, "where", "")
-        print(
-            "tokassay: " + ": ".join(p for p in (where, str(error)) if p) + f"; {error.remedy}",
-            file=sys.stderr,
-        )
+        said = str(error)
+        if not said.endswith(error.remedy):  # those of the engines say all three themselves
+            said = ": ".join(p for p in (where, said) if p) + f"; {error.remedy}"
+        print(f"tokassay: {said}", file=sys.stderr)
         raise SystemExit(getattr(error, "exit_code", USAGE)) from None

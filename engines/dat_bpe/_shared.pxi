@@ -150,6 +150,7 @@ cdef extern from "csrc/profile.h" nogil:
         uint32_t slots
         uint32_t pairs
         char unicode[8]
+        uint64_t classes
         dat_place sections[1]
         uint8_t contents[32]
         uint64_t head
@@ -203,12 +204,14 @@ cdef extern from "csrc/vocab.h" nogil:
         int prefix_space
     ctypedef struct dat_vocab:
         const dat_profile *profile
+        const uint32_t *offsets
         const uint32_t *ids
         const uint32_t *by_id
         size_t count
         dat_trie trie
         dat_merges merges
         size_t unreachable
+        int ignore_merges
         dat_specials specials
         dat_classes classes
         dat_pattern pattern
@@ -575,6 +578,14 @@ cdef class Tables:
         if status in STATUS_NAMES:
             raise TableError(STATUS_NAMES[status], culprit)
         check(status)
+        if block is not None and (
+            self.vocab.pattern.family != pattern.family or self.vocab.pattern.contractions != pattern.contractions
+            or self.vocab.pattern.digits != pattern.digits
+            or self.vocab.pattern.marks_are_letters != pattern.marks_are_letters
+            or self.vocab.pattern.trailing_blanks != pattern.trailing_blanks
+            or self.vocab.ignore_merges != ignore_merges
+        ):
+            raise DamagedError("its head and its description are of two patterns")
         if programs is not None:
             # The classes are the vocabulary's own: this object owns both.
             self.splitter = Splitter(programs)
@@ -594,7 +605,8 @@ cdef class Tables:
     cdef int set(self, settings) except -1:
         self.settings.cache_bits = settings["cache_bits"]
         self.settings.wide_bits = settings["wide_bits"]
-        self.settings.level = <dat_level>(<int>settings["level"])
+        # What was pickled on another machine may name a level that this one has not.
+        self.settings.level = <dat_level>min(<int>settings["level"], <int>dat_best_level())
         self.settings.seed = settings["seed"]
         self.settings.uses = 0
         for use in settings["uses"]:
@@ -628,10 +640,15 @@ cdef class Tables:
 
     def tokens(self):
         """What the tables are of: (text, offsets, ids) in ascending order of id, and the merges that can be taken in
-        order of rank as numpy.uint32[n, 3] of indexes into them; None where ranks alone give them."""
-        cdef size_t i, size
+        order of rank as numpy.uint32[n, 3] of indexes into them. DamagedError."""
+        cdef size_t i, size, at = 0
         cdef uint32_t index
         cdef const uint8_t *text
+        # Only of a damaged file: then texts may overlap, and be longer than any memory.
+        for i in range(self.vocab.count):
+            if self.vocab.offsets[i] != at or self.vocab.offsets[i + 1] < at:
+                raise DamagedError("the texts of its tokens overlap")
+            at = self.vocab.offsets[i + 1]
         order = sorted(range(self.vocab.count), key=lambda index: dat_id(&self.vocab, index))
         place = {index: i for i, index in enumerate(order)}
         texts = []
@@ -643,12 +660,24 @@ cdef class Tables:
         columns = (
             numpy.frombuffer(b"".join(texts), numpy.uint8), offsets,
             numpy.array([dat_id(&self.vocab, index) for index in order], numpy.uint32))
-        if self.vocab.by_id == NULL:
-            return columns, None
+        for i in range(2 * self.vocab.count):
+            if self.vocab.merges.splits[i] != DAT_NONE and self.vocab.merges.splits[i] >= self.vocab.count:
+                raise DamagedError("a merge is of no tokens")
         merges = [
             (place[self.vocab.merges.splits[2 * i]], place[self.vocab.merges.splits[2 * i + 1]], place[i])
             for i in range(self.vocab.count) if self.vocab.merges.splits[2 * i] != DAT_NONE]
         return columns, numpy.array(merges, numpy.uint32).reshape(-1, 3)
+
+    @property
+    def last_id(self):
+        """The greatest id of an ordinary token."""
+        cdef size_t last = self.vocab.count - 1
+        return dat_id(&self.vocab, self.vocab.by_id[last]) if self.vocab.by_id != NULL else self.vocab.ids[last]
+
+    @property
+    def contents(self):
+        """The checksum of the mapped profile, as its head says; nothing is read."""
+        return self.vocab.profile.contents[:32]
 
     @property
     def unreachable(self):
@@ -689,7 +718,7 @@ cdef class Tables:
     def find(self, bytes text):
         """The id of exactly these bytes as an ordinary token, or None."""
         cdef uint32_t index = dat_find(&self.vocab.trie, <const uint8_t *>PyBytes_AS_STRING(text), len(text))
-        return None if index == DAT_NONE else self.vocab.ids[index]
+        return None if index == DAT_NONE else dat_id(&self.vocab, index)
 
     def token_bytes(self, uint32_t id):
         """The bytes of an id, ordinary or special; None if there is no such id."""
@@ -825,9 +854,7 @@ cdef class Tables:
 
     cdef size_t greatest(self):
         cdef size_t i
-        cdef size_t most = 0
-        for i in range(self.vocab.count):
-            most = max(most, <size_t>self.vocab.ids[i])
+        cdef size_t most = self.last_id
         for i in range(self.vocab.specials.count):
             most = max(most, <size_t>self.vocab.specials.ids[i])
         return most
@@ -1005,6 +1032,14 @@ cdef class Tables:
             dat_ids_clear(&ends)
 
 
+def about_profile(data):
+    """What a profile says of itself, as bytes; DamagedError where it cannot be one of ours."""
+    cdef Input source = Input(data)
+    cdef const dat_profile *head = <const dat_profile *>source.data
+    check(dat_profile_check(source.data, source.size))
+    return source.data[head.sections[DAT_ABOUT].at:head.sections[DAT_ABOUT].at + head.sections[DAT_ABOUT].size]
+
+
 def read_profile(data):
     """What the head of a profile says, and its `about` as bytes; DamagedError where it cannot be one of ours."""
     cdef Input source = Input(data)
@@ -1016,7 +1051,7 @@ def read_profile(data):
         "unreachable": head.unreachable, "pairs": head.pairs, "slots": head.slots,
         "unicode": (<const char *>head.unicode)[:8].rstrip(b"\0").decode("ascii", "replace"),
         "sections": [(head.sections[i].at, head.sections[i].size) for i in range(DAT_SECTIONS)],
-        "contents": head.contents[:32], "start": dat_profile_start(),
+        "contents": head.contents[:32], "start": dat_profile_start(), "classes": head.classes,
     }, about
 
 

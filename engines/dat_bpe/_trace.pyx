@@ -76,7 +76,7 @@ cdef class TraceTables(Tables):
         else:
             record |= {
                 "path": "heap" if event.path else "scan for the minimum", "left": self.index_bytes(event.left).hex(),
-                "right": self.index_bytes(event.right).hex(), "rank": self.vocab.ids[event.value],
+                "right": self.index_bytes(event.right).hex(), "rank": dat_id(&self.vocab, event.value),
                 "position": event.position,
             }
         return record

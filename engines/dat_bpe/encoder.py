@@ -13,7 +13,7 @@ import numpy
 from numpy.typing import NDArray
 from tokassay.engines.dat_bpe import _core, profiles
 from tokassay.engines.dat_bpe.added import AddedToken, columns, flag_column, gather
-from tokassay.engines.dat_bpe.errors import LoadError, Refusal
+from tokassay.engines.dat_bpe.errors import LoadError, ProfileError, Refusal
 from tokassay.engines.dat_bpe.patterns import NAMES, splitting
 from tokassay.engines.dat_bpe.profiles import AGAIN, is_profile
 from tokassay.engines.dat_bpe.ranks import ALIASES, ENCODINGS, GREATEST_ID, embedded_ranks, read_ranks
@@ -48,6 +48,7 @@ class Encoder:
         self.specials: dict[str, int] = about["specials"]
         self.added: list[AddedToken] = about["added"]
         self.path: str = about.get("path", "")  # of its profile, if it was opened from one
+        self._tuning: tuple[Any, ...] = about.get("tuning", ())  # and what `open` was told
         self.ignore_merges: bool = options["ignore_merges"]
         self.n_vocab: int = about["n_vocab"]
         # The methods of these names, without a call in Python between: 50 bytes are encoded in less time than it takes.
@@ -234,9 +235,11 @@ class Encoder:
         """The encoder of a profile file: its tables are mapped, nothing is read but the head. LoadError."""
         given, options, about = profiles.arguments(path, cache_bits, level, without)
         try:
-            return cls(_core.Tables(*given, **options), given, options, about)
+            tables = _core.Tables(*given, **options)
         except (_core.DamagedError, _core.TableError) as error:
-            raise LoadError("a damaged profile, or one of another build", where=str(path), remedy=AGAIN) from error
+            raise ProfileError("a damaged profile, or one of another build", where=str(path), remedy=AGAIN) from error
+        about["n_vocab"] = max([tables.last_id, *about["specials"].values()]) + 1
+        return cls(tables, given, options, about)
 
     def save(self, path: str | PathLike[str]) -> int:
         """Writes the tables as a profile file, whole or not at all; returns its size in bytes. OSError."""
@@ -367,8 +370,7 @@ class Encoder:
     def __reduce__(self) -> tuple[Any, ...]:
         """Copied and pickled as what the tables are built from: another process builds, or maps, them again."""
         if "block" in self._options:
-            tuned = self._options["settings"]
-            return _reopen, (type(self), self.path, tuned["cache_bits"])
+            return _reopen, (type(self), self.path, self._tuning, self._tables.contents)
         about = {"name": self.name, "pattern": self.pattern, "expressions": self.expressions,
                  "unicode": self.unicode, "normalizer": self.normalizer, "specials": self.specials,
                  "added": self.added, "n_vocab": self.n_vocab}
@@ -394,8 +396,15 @@ def _rebuild(
     return kind(_core.Tables(*arguments, **options), arguments, options, about)
 
 
-def _reopen(kind: type[Encoder], path: str, cache_bits: int) -> Encoder:
-    return kind.open(path, cache_bits=cache_bits)
+def _reopen(kind: type[Encoder], path: str, tuning: tuple[Any, ...], contents: bytes) -> Encoder:
+    cache_bits, level, without = tuning
+    found = kind.open(path, cache_bits=cache_bits, level=level, without=without)
+    if found._tables.contents != contents:
+        raise ProfileError(
+            "not the profile that was open when the encoder was copied", where=path,
+            remedy="leave a profile where it is while copies are made, or write another under another name",
+        )
+    return found
 
 
 def _threads(threads: int) -> int:

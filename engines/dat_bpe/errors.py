@@ -18,3 +18,7 @@ class Refusal(LoadError):
 
 class PatternError(Refusal):
     """A splitting expression with a construct that is not supported: named, with its place in the expression."""
+
+
+class ProfileError(LoadError):
+    """A file that should be a profile: it is none, or damaged, or of another build, or not what it says."""

@@ -9,6 +9,7 @@ versions, so that four versions cost little more than one.
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from collections.abc import Iterable
 from importlib.resources import files
@@ -70,8 +71,10 @@ def render() -> str:
     folder = files("tokassay.fixtures") / "unicode"
     blocks: dict[bytes, int] = {}
     indexes: list[list[int]] = []
+    digests: list[str] = []
     for version in VERSIONS:
         table = read_classes((folder / f"{version}.txt").read_text(encoding="ascii").splitlines())
+        digests.append(hashlib.sha256(bytes(table)).hexdigest()[:16].upper())
         cut = (bytes(table[start : start + BLOCK]) for start in range(0, CODE_POINTS, BLOCK))
         indexes.append([blocks.setdefault(block, len(blocks)) for block in cut])
     out = [
@@ -87,7 +90,9 @@ def render() -> str:
         "};",
         "",
         f"const dat_unicode dat_unicode_versions[{len(VERSIONS)}] = {{",
-        ",\n".join(f'    {{"{version}", indexes[{i}], blocks}}' for i, version in enumerate(VERSIONS)),
+        ",\n".join(
+            f'    {{"{version}", indexes[{i}], blocks, UINT64_C(0x{digests[i]})}}' for i, version in enumerate(VERSIONS)
+        ),
         "};",
         "",
         f"const char dat_category_names[{len(CATEGORIES)}][3] = {{",

@@ -3,8 +3,8 @@
     python tests/native/fuzz.py [SECONDS] [--seed N] [--plain] [--libfuzzer]
 
 SECONDS of processor time for each target (60). --plain: an optimized build without sanitizers, some 20 times as many
-inputs. --libfuzzer: guided by coverage; needs clang (CC=clang), elsewhere a seeded generator makes the same inputs from the
-same seed. An input that shows a fault is left in the current folder as fuzz-input (libFuzzer: crash-…).
+inputs. --libfuzzer: guided by coverage, and needs clang (CC=clang); elsewhere a seeded generator makes the inputs,
+the same from the same seed. An input that shows a fault is left in the current folder: fuzz-input (libFuzzer: crash-…).
 """
 
 from __future__ import annotations

@@ -229,7 +229,8 @@ static dat_status gather(batch_job *job, batch_worker *workers, size_t threads, 
         }
     }
     dat_status status = dat_ids_room(values, total);
-    if (status == DAT_OK) {
+    /* Of nothing there may be no vector to point into. */
+    if (status == DAT_OK && total > 0) {
         job->values = values->items + values->count;
         if (total < COPY_ALONE) {
             for (size_t i = 0; i < threads; i++) {

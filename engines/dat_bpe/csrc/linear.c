@@ -8,12 +8,16 @@
 
 #include "merge.h"
 
+/* What the form may cost, in steps a byte: no vocabulary comes near, but a damaged file, or one made for it, can ask for any
+ * number. Then the heap form has the piece: the ids are the same. */
+enum { STEPS_A_BYTE = 256, STEPS_BESIDES = 1 << 16 };
+
 /* Answers about pairs are remembered: left << 22 | right << 1 | answer, one a slot, the newer overwrites. */
 enum { MEMO_BITS = 14 };
 
 /* Whether merging leaves these two side by side: their last merges are taken back, the later one first, and at each step
  * the pair at the border must not merge before what was taken back. */
-static int side_by_side(const dat_merges *merges, uint32_t left, uint32_t right)
+static int side_by_side(const dat_merges *merges, uint32_t left, uint32_t right, size_t *steps)
 {
     uint32_t limit = DAT_NONE;
     size_t most, second;
@@ -21,7 +25,7 @@ static int side_by_side(const dat_merges *merges, uint32_t left, uint32_t right)
     (void)dat_merge_text(merges, right, &second);
     most += second;
     /* Each round takes one merge back; more rounds than bytes come of a damaged file only. */
-    for (size_t rounds = 0; rounds <= most; rounds++) {
+    for (size_t rounds = 0; rounds <= most; rounds++, ++*steps) {
         if (dat_pairs_get(&merges->pairs, left, right) < limit) {
             return 0;
         }
@@ -44,7 +48,8 @@ static int side_by_side(const dat_merges *merges, uint32_t left, uint32_t right)
     return 0;
 }
 
-static dat_status neighbours(const dat_merges *merges, dat_merge_room *room, uint32_t left, uint32_t right, int *fit)
+static dat_status neighbours(const dat_merges *merges, dat_merge_room *room, uint32_t left, uint32_t right, size_t *steps,
+                             int *fit)
 {
     uint64_t key = (uint64_t)left << DAT_INDEX_BITS | right;
     uint64_t *slot = &room->memo[dat_pair_hash(left, right) >> (64 - MEMO_BITS)];
@@ -53,12 +58,13 @@ static dat_status neighbours(const dat_merges *merges, dat_merge_room *room, uin
         return DAT_OK;
     }
     if (merges->regular) {
-        *fit = side_by_side(merges, left, right);
+        *fit = side_by_side(merges, left, right, steps);
     } else {
         /* A vocabulary whose merges are not in order: the two are merged, plainly. */
         size_t first, second;
         const uint8_t *one = dat_merge_text(merges, left, &first), *two = dat_merge_text(merges, right, &second);
         dat_ids found = {NULL, 0, 0};
+        *steps += first + second;
         uint8_t *joined = dat_alloc(first + second, 1);
         dat_status status = joined == NULL ? DAT_NO_MEMORY : DAT_OK;
         if (status == DAT_OK) {
@@ -128,14 +134,18 @@ static dat_status reserve_linear(dat_merge_room *room, size_t size)
 dat_status dat_linear(const dat_merges *merges, dat_merge_room *room, const uint8_t *piece, size_t size, dat_ids *out)
 {
     dat_status status = reserve_linear(room, size);
-    size_t first = out->count, at = 0;
+    size_t first = out->count, at = 0, steps = 0;
+    const size_t most = size > (SIZE_MAX - STEPS_BESIDES) / STEPS_A_BYTE ? SIZE_MAX : STEPS_A_BYTE * size + STEPS_BESIDES;
     uint32_t token = size > 0 ? longest(merges, piece, piece + size) : DAT_NONE;
     while (at < size && status == DAT_OK) {
         size_t width;
+        if (steps++ > most) {
+            return DAT_DAMAGED;
+        }
         (void)dat_merge_text(merges, token, &width);
         int fit = width > 0 && width <= size - at && !(room->dead[(at + width) >> 6] >> ((at + width) & 63) & 1);
         if (fit && out->count > first) {
-            status = neighbours(merges, room, out->items[out->count - 1], token, &fit);
+            status = neighbours(merges, room, out->items[out->count - 1], token, &steps, &fit);
         }
         if (fit) {
             status = status == DAT_OK ? dat_ids_room(out, 1) : status;

@@ -93,8 +93,13 @@ dat_status dat_merge(const dat_merges *merges, dat_merge_room *room, const uint8
         if (size >= UINT32_MAX) {
             return DAT_TOO_LONG;
         }
-        return naive || trace != NULL ? merge_heap(merges, room, piece, size, out, trace)
-                                      : dat_linear(merges, room, piece, size, out);
+        size_t first = out->count;
+        dat_status status = naive || trace != NULL ? DAT_DAMAGED : dat_linear(merges, room, piece, size, out);
+        if (status == DAT_DAMAGED) { /* it has no row, or cost too much to find */
+            out->count = first;
+            status = merge_heap(merges, room, piece, size, out, trace);
+        }
+        return status;
     }
     dat_status status = dat_ids_room(out, DAT_SMALL_PIECE);
     if (status == DAT_OK) {

@@ -44,7 +44,7 @@ dat_status dat_merge(const dat_merges *merges, dat_merge_room *room, const uint8
                      dat_ids *out, dat_trace *trace);
 void dat_merge_room_clear(dat_merge_room *room);
 
-/* The linear form alone, for any size. */
+/* The linear form alone, for any size. DAT_DAMAGED: it gave up, and what it appended means nothing. */
 dat_status dat_linear(const dat_merges *merges, dat_merge_room *room, const uint8_t *piece, size_t size, dat_ids *out);
 
 static inline const uint8_t *dat_merge_text(const dat_merges *merges, uint32_t token, size_t *size)

@@ -14,6 +14,10 @@ enum { DAT_INDEX_BITS = 21, DAT_TOKENS_MOST = (1 << DAT_INDEX_BITS) - 1 };
 /* Slots are searched a cache line at a time: a pair lies in the line of its hash, or, that being full, in one of the next. */
 enum { DAT_LINE = 8 };
 
+/* So many slots are looked at, no more: tables are only built if that is enough, and a damaged one, without an empty slot,
+ * costs no more either. */
+enum { DAT_PROBES_MOST = 1024 };
+
 typedef struct {
     const uint64_t *slots;  /* [1 << bits] left << 42 | right << 21 | merged, lines filled from their start */
     const uint64_t *filter; /* one bit a hash: 0 where no pair has it */
@@ -40,11 +44,11 @@ static inline uint64_t dat_pair_maybe(const dat_pairs *pairs, uint64_t hash)
     return pairs->filter[bit >> 6] >> (bit & 63) & 1;
 }
 
-/* What the slots from a line on say. They cannot lead outside themselves: the search ends after one round. */
+/* What the slots from a line on say. They cannot lead outside themselves. */
 static inline uint32_t dat_pairs_search(const dat_pairs *pairs, size_t line, uint64_t key)
 {
     size_t mask = ((size_t)1 << pairs->bits) - 1;
-    for (size_t tried = 0; tried <= mask; tried++) {
+    for (size_t tried = 0; tried < DAT_PROBES_MOST; tried++) {
         uint64_t found = pairs->slots[(line + tried) & mask];
         if (found >> DAT_INDEX_BITS == key) {
             return (uint32_t)(found & DAT_INDEX_MASK);
@@ -66,8 +70,7 @@ static inline uint32_t dat_pairs_get(const dat_pairs *pairs, uint32_t left, uint
     return dat_pairs_search(pairs, dat_pair_line(pairs, hash), (uint64_t)left << DAT_INDEX_BITS | right);
 }
 
-/* For building: slots and filter to write to. */
-void dat_pairs_put(const dat_pairs *pairs, uint64_t *slots, uint64_t *filter, uint32_t left, uint32_t right,
-                   uint32_t merged);
+/* For building: slots and filter to write to. 0 where no slot is free that would be looked at. */
+int dat_pairs_put(const dat_pairs *pairs, uint64_t *slots, uint64_t *filter, uint32_t left, uint32_t right, uint32_t merged);
 
 #endif

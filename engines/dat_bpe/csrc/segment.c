@@ -224,7 +224,11 @@ typedef dat_status (*merger)(const dat_merges *merges, const uint8_t *base, miss
 #define DAT_IS_AVX512 1
 #include "blocks.h"
 #include "lockstep.h"
+/* Without optimization the compiler's own gathers are macros, whose full mask is a sign conversion. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wsign-conversion"
 #include "gather.h"
+#pragma GCC diagnostic pop
 #undef DAT_TARGET
 #undef DAT_NAME
 #undef DAT_IS_AVX512

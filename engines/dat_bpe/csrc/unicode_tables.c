@@ -3926,10 +3926,10 @@ static const uint16_t indexes[4][8704] = {
 };
 
 const dat_unicode dat_unicode_versions[4] = {
-    {"15.0", indexes[0], blocks},
-    {"15.1", indexes[1], blocks},
-    {"16.0", indexes[2], blocks},
-    {"17.0", indexes[3], blocks}
+    {"15.0", indexes[0], blocks, UINT64_C(0x3C50A037EE28C0F8)},
+    {"15.1", indexes[1], blocks, UINT64_C(0x74AC7EFFF8A7DB49)},
+    {"16.0", indexes[2], blocks, UINT64_C(0xFA520833D817FDA7)},
+    {"17.0", indexes[3], blocks, UINT64_C(0x95A1A71EE6A7C1EB)}
 };
 
 const char dat_category_names[30][3] = {

@@ -17,6 +17,7 @@ typedef struct {
     const char *name; /* "16.0" */
     const uint16_t *index;
     const uint8_t (*blocks)[1 << DAT_UNICODE_SHIFT];
+    uint64_t digest; /* the first eight bytes of the SHA-256 over a byte a code point */
 } dat_unicode;
 
 extern const dat_unicode dat_unicode_versions[DAT_UNICODE_VERSIONS];

@@ -198,7 +198,7 @@ static dat_status pairs_of_list(builder *made, size_t *culprit)
 
 /* What merging makes of each token's own bytes. The last merge of a token that they make is the only one that ever makes
  * it: wherever two tokens merge, what happened inside their bytes before happens to these bytes alone too. So the
- * encoder needs one pair a token, not every cut: 100,000 and not 300,000 for cl100k. */
+ * encoder needs one pair a token, not every cut: 100,000 and not 233,378 for cl100k (docs/DECISIONS.md). */
 static dat_status derive(builder *made)
 {
     size_t count = made->tokens.count;
@@ -328,7 +328,7 @@ static void fill_tokens(const builder *made, dat_profile *profile)
     offsets[profile->count] = at;
 }
 
-static void fill_merges(const builder *made, dat_profile *profile, const dat_trie *trie)
+static dat_status fill_merges(const builder *made, dat_profile *profile, const dat_trie *trie)
 {
     uint32_t *two = section(profile, DAT_TWO), *bytes = section(profile, DAT_BYTES);
     uint32_t *shorter = section(profile, DAT_SHORTER);
@@ -345,7 +345,9 @@ static void fill_merges(const builder *made, dat_profile *profile, const dat_tri
         size_t size;
         const uint8_t *text = given(made, made->order[i], &size);
         if (splits[2 * i] != DAT_NONE) {
-            dat_pairs_put(&pairs, slots, filter, splits[2 * i], splits[2 * i + 1], i);
+            if (!dat_pairs_put(&pairs, slots, filter, splits[2 * i], splits[2 * i + 1], i)) {
+                return DAT_TOO_MANY;
+            }
             if (size == 2) {
                 two[((size_t)text[0] << 8) | text[1]] = i;
             }
@@ -360,6 +362,7 @@ static void fill_merges(const builder *made, dat_profile *profile, const dat_tri
             }
         }
     }
+    return DAT_OK;
 }
 
 static int may_be_word(const builder *made, uint32_t index, int ignore_merges)
@@ -369,7 +372,7 @@ static int may_be_word(const builder *made, uint32_t index, int ignore_merges)
     return size > 0 && size <= DAT_CACHE_BYTES && (ignore_merges || (made->flags[index] & DAT_REACHABLE));
 }
 
-static void fill_words(const builder *made, dat_profile *profile)
+static dat_status fill_words(const builder *made, dat_profile *profile)
 {
     dat_word *words = section(profile, DAT_WORDS);
     size_t mask = ((size_t)1 << profile->word_bits) - 1;
@@ -382,12 +385,16 @@ static void fill_words(const builder *made, dat_profile *profile)
         const uint8_t *text = given(made, old, &size);
         uint64_t low, high;
         dat_cache_key(text, size, text + size, &low, &high);
-        size_t slot = (size_t)(dat_word_hash(low, high) >> (64 - profile->word_bits));
+        size_t slot = (size_t)(dat_word_hash(low, high) >> (64 - profile->word_bits)), tried = 0;
         while (words[slot].high != 0) {
             slot = (slot + 1) & mask;
+            if (++tried == DAT_PROBES_MOST) {
+                return DAT_TOO_MANY; /* a vocabulary made for that: the hash is known */
+            }
         }
         words[slot] = (dat_word){low, high, made->tokens.ids[old], i, 0};
     }
+    return DAT_OK;
 }
 
 /* Calls back for every border between two characters of a token, one of them not ASCII. */
@@ -429,8 +436,7 @@ static size_t fill_cuts(const builder *made, uint64_t *filter, uint64_t *never, 
 static uint64_t classes_digest(const dat_classes *classes, const dat_unicode *unicode)
 {
     uint64_t digest = dat_digest(classes->of_category, sizeof classes->of_category);
-    digest = digest * 31 + dat_digest(classes->of_byte, sizeof classes->of_byte);
-    return digest * 31 + dat_digest(unicode->index, sizeof *unicode->index * (DAT_CODE_POINTS >> DAT_UNICODE_SHIFT));
+    return (digest * 31 + dat_digest(classes->of_byte, sizeof classes->of_byte)) * 31 + unicode->digest;
 }
 
 /* The final trie's values are new indexes; its arrays and all else go into one block. */
@@ -485,8 +491,14 @@ static dat_status assemble(builder *made, const dat_unicode *unicode, dat_patter
     fill_tokens(made, profile);
     memcpy(section(profile, DAT_NODES), made->trie.nodes, sizes[DAT_NODES]);
     memcpy(section(profile, DAT_VALUES), made->trie.values, sizes[DAT_VALUES]);
-    fill_merges(made, profile, &made->trie);
-    fill_words(made, profile);
+    dat_status status = fill_merges(made, profile, &made->trie);
+    if (status == DAT_OK) {
+        status = fill_words(made, profile);
+    }
+    if (status != DAT_OK) {
+        dat_large_free(profile, (size_t)at);
+        return status;
+    }
     (void)fill_cuts(made, section(profile, DAT_CUTS), section(profile, DAT_NEVER), head.cut_bits);
     *block = profile;
     *size = (size_t)at;
@@ -566,9 +578,12 @@ dat_status dat_vocab_view(dat_vocab *vocab, const void *block, size_t size, dat_
     vocab->ignore_merges = (head->flags & DAT_IGNORE_MERGES) != 0;
     vocab->pattern = (dat_pattern){(dat_family)head->family, (dat_contractions)head->contractions, head->digits,
                                    head->marks_are_letters != 0, head->trailing_blanks != 0};
+    /* What the machines are written for; programs, where there are any, come apart. */
+    int pattern_right = head->family <= DAT_DEEPSEEK && head->contractions <= DAT_FOLDED_CONTRACTIONS &&
+                        (head->digits <= 1 || head->digits == 3) && head->marks_are_letters <= 1 && head->trailing_blanks <= 1;
     int bits_right = head->pair_bits >= 3 && head->pair_bits <= 40 && head->filter_bits >= 6 && head->filter_bits <= 40 &&
                      head->word_bits >= 1 && head->word_bits <= 40 && head->cut_bits >= 6 && head->cut_bits <= 40;
-    if (!bits_right || head->count == 0 || head->count > DAT_TOKENS_MOST || head->slots == 0 ||
+    if (!pattern_right || !bits_right || head->count == 0 || head->count > DAT_TOKENS_MOST || head->slots == 0 ||
         head->classes != classes_digest(&vocab->classes, unicode)) {
         return DAT_DAMAGED;
     }

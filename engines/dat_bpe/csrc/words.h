@@ -3,6 +3,7 @@
 #define DAT_WORDS_H
 
 #include "cache.h"
+#include "pairs.h"
 
 /* 24 bytes would do; 32 let two share a cache line, and a probe costs one miss of it. */
 typedef struct {
@@ -27,7 +28,7 @@ static inline uint64_t dat_word_hash(uint64_t low, uint64_t high)
 static inline const dat_word *dat_words_find(const dat_words *words, uint64_t low, uint64_t high)
 {
     size_t mask = ((size_t)1 << words->bits) - 1, slot = (size_t)(dat_word_hash(low, high) >> (64 - words->bits));
-    for (size_t tried = 0; tried <= mask; tried++, slot = (slot + 1) & mask) {
+    for (size_t tried = 0; tried < DAT_PROBES_MOST; tried++, slot = (slot + 1) & mask) {
         const dat_word *word = &words->slots[slot];
         if (word->low == low && word->high == high) {
             return word;
