@@ -298,11 +298,23 @@ def test_descriptions_that_are_no_json(whole: bytes, tmp_path: Path) -> None:
 
 
 def test_a_description_of_another_pattern(whole: bytes, tmp_path: Path) -> None:
-    for change in (
-        {"expressions": [CL100K]}, {"expressions": [r"\S+|\s+"]}, {"general": True}, {"ignore_merges": False},
-        {"unicode": "15.0"},
-    ):
+    changes: list[dict[str, Any]] = [
+        {"expressions": [CL100K]}, {"expressions": [r"\S+|\s+"]}, {"ignore_merges": False}, {"unicode": "15.0"},
+    ]
+    for change in changes:
         refused(tmp_path / "a.profile", with_about(whole, json.dumps(FIELDS | change).encode()))
+
+
+def test_the_same_pattern_the_general_way(whole: bytes, tmp_path: Path) -> None:
+    """Slower and of the same ids: not damage."""
+    path = tmp_path / "a.profile"
+    path.write_bytes(whole)
+    plain = Encoder.open(path)
+    path.with_name("b.profile").write_bytes(with_about(whole, json.dumps(FIELDS | {"general": True}).encode()))
+    general = Encoder.open(path.with_name("b.profile"))
+    assert (plain.pretokenizer_path, general.pretokenizer_path) == ("machine", "general")
+    for document in texts(3):
+        assert plain.encode(document).tolist() == general.encode(document).tolist()
 
 
 def test_what_is_no_file(tmp_path: Path) -> None:
