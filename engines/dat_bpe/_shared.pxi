@@ -37,7 +37,7 @@ cdef extern from "csrc/common.h" nogil:
     void *dat_grow(void *old, size_t count, size_t size)
     void *dat_zeroed(size_t count, size_t size)
     void dat_free(void *block)
-    dat_status dat_ids_room(dat_ids *ids, size_t more)
+    dat_status dat_ids_expect(dat_ids *ids, size_t count)
     void dat_ids_fit(dat_ids *ids)
     void dat_ids_free(uint32_t *items, size_t room)
     void dat_ids_clear(dat_ids *ids)
@@ -730,7 +730,7 @@ cdef class Tables:
         """Appends the ids to `ids`, which is cleared on failure."""
         cdef dat_status status
         # English has more than four bytes a token, Chinese less than three: start between, grow by half.
-        status = DAT_OK if ids.room else dat_ids_room(ids, opened.size // 3 + 8)
+        status = DAT_OK if ids.room else dat_ids_expect(ids, opened.size // 3 + 8)
         if status == DAT_OK:
             if opened.size < KEEP_LOCK:
                 status = dat_encode(
@@ -903,7 +903,7 @@ cdef class Tables:
                 if threads == 1 and ids.room == 0:
                     for i in range(count):
                         total += documents[i].size
-                    status = dat_ids_room(&ids, total // 3 + 8)
+                    status = dat_ids_expect(&ids, total // 3 + 8)
                 if status == DAT_OK:
                     status = dat_encode_batch(
                         &self.vocab, pointers, threads, documents, count, specials, &ids, offsets)

@@ -228,7 +228,7 @@ static dat_status gather(batch_job *job, batch_worker *workers, size_t threads, 
             job->offsets[chunk->first + 1] += chunk->count;
         }
     }
-    dat_status status = dat_ids_room(values, total);
+    dat_status status = dat_ids_spread(values, total);
     /* Of nothing there may be no vector to point into. */
     if (status == DAT_OK && total > 0) {
         job->values = values->items + values->count;

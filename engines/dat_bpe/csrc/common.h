@@ -35,12 +35,15 @@ void dat_large_free(void *block, size_t size);
 void dat_refuse_after(long requests); /* the request after so many fails, and all later ones; negative: never */
 #endif
 
+/* A long vector is mapped by itself, and its memory is made ready some way ahead of its end: `room` is what is ready. */
 typedef struct {
     uint32_t *items;
     size_t count, room;
 } dat_ids;
 
 dat_status dat_ids_room(dat_ids *ids, size_t more);
+dat_status dat_ids_expect(dat_ids *ids, size_t count); /* of an empty vector: addresses for so many, not yet memory */
+dat_status dat_ids_spread(dat_ids *ids, size_t more);  /* room that whoever writes to it makes ready: many threads do */
 void dat_ids_fit(dat_ids *ids);                    /* gives back what is not used, as far as that is quick */
 void dat_ids_free(uint32_t *items, size_t room);   /* what was taken out of a vector */
 void dat_ids_clear(dat_ids *ids);

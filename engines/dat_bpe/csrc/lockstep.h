@@ -2,12 +2,22 @@
  * looked at. Included once a level by segment.c (DAT_TARGET, DAT_NAME, DAT_IS_AVX512). */
 
 /* Sets two ranks that were asked for, and finds the least of all and the first place that has it. */
-DAT_TARGET static inline uint32_t DAT_NAME(least)(uint32_t *rank, size_t size, int left, uint32_t left_rank, int right,
-                                                  uint32_t right_rank, unsigned *at)
+DAT_TARGET static inline uint32_t DAT_NAME(least)(uint32_t *rank, size_t size, int left, uint32_t left_rank,
+                                                  unsigned right, uint32_t right_rank, unsigned *at)
 {
 #if DAT_IS_AVX512
     /* In registers: a vector that is read right after a part of it was written would wait for the write. */
-    uint64_t left_bit = UINT64_C(1) << (left & 63) & ~(uint64_t)(left >> 31), right_bit = UINT64_C(1) << right;
+    /* Of no left neighbour, -1: the highest bit, which is of no symbol. */
+    uint64_t left_bit = UINT64_C(1) << (left & 63), right_bit = UINT64_C(1) << right;
+    if (size <= 16) {
+        __m512i ranks = _mm512_load_si512(rank);
+        ranks = _mm512_mask_set1_epi32(ranks, (__mmask16)left_bit, (int)left_rank);
+        ranks = _mm512_mask_set1_epi32(ranks, (__mmask16)right_bit, (int)right_rank);
+        _mm512_store_si512(rank, ranks);
+        uint32_t lowest = _mm512_reduce_min_epu32(ranks);
+        *at = (unsigned)__builtin_ctz(_mm512_cmpeq_epi32_mask(ranks, _mm512_set1_epi32((int)lowest)) | 1u << 16);
+        return lowest;
+    }
     __m512i lowest = _mm512_set1_epi32(-1);
     for (size_t i = 0; i < size; i += 16) {
         __m512i ranks = _mm512_load_si512(rank + i);
@@ -44,14 +54,13 @@ DAT_TARGET static inline uint32_t DAT_NAME(rank_of)(const dat_pairs *pairs, cons
     __m512i slots = _mm512_loadu_si512(line);
     __mmask8 equal = _mm512_cmpeq_epi64_mask(_mm512_srli_epi64(slots, DAT_INDEX_BITS), _mm512_set1_epi64((long long)key));
     /* One test for both, for it nearly never holds; whether the pair is there cannot be foreseen. */
-    unsigned ends = equal | _mm512_cmpeq_epi64_mask(slots, _mm512_set1_epi64(-1));
-    DAT_OPAQUE(ends);
-    if (ends == 0) {
+    if (_kortestz_mask8_u8(equal, _mm512_cmpeq_epi64_mask(slots, _mm512_set1_epi64(-1)))) {
         return dat_pairs_search(pairs, (size_t)(line - pairs->slots), key);
     }
-    uint32_t merged = (uint32_t)(line[__builtin_ctz(equal | 0x80u)] & DAT_INDEX_MASK);
-    uint32_t absent = (uint32_t)(equal == 0);
-    return merged | (0 - absent);
+    unsigned found = equal;
+    DAT_OPAQUE(found);
+    uint32_t merged = (uint32_t)(line[__builtin_ctz(found | 0x80u)] & DAT_INDEX_MASK);
+    return merged | (0 - (uint32_t)(found == 0));
 #else
     return line == no_pairs ? DAT_NONE : dat_pairs_search(pairs, (size_t)(line - pairs->slots), key);
 #endif
@@ -75,8 +84,15 @@ DAT_TARGET static inline void DAT_NAME(enter)(merge_lane *self, const dat_merges
         }
     }
     if (count < size) {
+        const dat_pairs *pairs = &merges->pairs;
+        const uint64_t *line[DAT_SMALL_PIECE];
         for (size_t i = 0; i + 1 < count; i++) {
-            rank[i] = dat_pairs_get(&merges->pairs, token[i], token[i + 1]);
+            uint64_t hash = dat_pair_hash(token[i], token[i + 1]);
+            line[i] = either(pairs->slots + dat_pair_line(pairs, hash), dat_pair_maybe(pairs, hash));
+            DAT_FETCH(line[i]);
+        }
+        for (size_t i = 0; i + 1 < count; i++) {
+            rank[i] = DAT_NAME(rank_of)(pairs, line[i], (uint64_t)token[i] << DAT_INDEX_BITS | token[i + 1]);
         }
     }
     for (size_t i = count - 1; i < count + 16; i++) {
@@ -86,9 +102,8 @@ DAT_TARGET static inline void DAT_NAME(enter)(merge_lane *self, const dat_merges
     self->alive = dat_below((unsigned)count);
     self->left_line = self->right_line = no_pairs;
     self->left_key = self->right_key = 0;
-    self->at = 0;
+    self->at = (unsigned)count - 1; /* no pair begins there */
     self->left = -1;
-    self->first = rank[0];
     self->finished = 0;
 }
 
@@ -102,12 +117,11 @@ DAT_TARGET static inline int DAT_NAME(step)(merge_lane *self, const dat_merges *
     const dat_pairs *pairs = &merges->pairs;
     uint32_t *token = self->token + BEFORE, *rank = self->rank + BEFORE;
     uint32_t left_rank = DAT_NAME(rank_of)(pairs, self->left_line, self->left_key);
-    uint32_t right_rank = DAT_NAME(rank_of)(pairs, self->right_line, self->right_key) & self->first;
-    self->first = DAT_NONE;
+    uint32_t right_rank = DAT_NAME(rank_of)(pairs, self->right_line, self->right_key);
     unsigned at;
     uint32_t merged = DAT_NAME(least)(rank, self->size, self->left, left_rank, self->at, right_rank, &at);
     at &= 63;
-    uint64_t after = self->alive & ~dat_below(at + 1);
+    uint64_t after = self->alive & ~UINT64_C(1) << at;
     /* The last symbol merges with nothing: a damaged file may have a pair for what stands beyond the end. */
     uint64_t merges_ = (uint64_t)(merged != DAT_NONE) & (uint64_t)(after != 0);
     DAT_OPAQUE(merges_);
@@ -119,11 +133,11 @@ DAT_TARGET static inline int DAT_NAME(step)(merge_lane *self, const dat_merges *
     uint32_t keep = (uint32_t)merges_ - 1;
     token[at] = (merged & ~keep) | (token[at] & keep);
     /* Beyond either end stands a token that pairs with none. */
-    uint64_t before = self->alive & dat_below(at);
+    uint64_t before = self->alive & ((UINT64_C(1) << at) - 1);
     int left = 63 - (int)DAT_LEADING(before), right = (int)DAT_TRAILING(after);
     uint64_t left_hash = dat_pair_hash(token[left], merged), right_hash = dat_pair_hash(merged, token[right]);
     self->left = left;
-    self->at = (int)at;
+    self->at = at;
     self->left_key = (uint64_t)token[left] << DAT_INDEX_BITS | merged;
     self->right_key = (uint64_t)merged << DAT_INDEX_BITS | token[right];
     const uint64_t *left_line = pairs->slots + dat_pair_line(pairs, left_hash);
@@ -141,33 +155,32 @@ DAT_TARGET static dat_status DAT_NAME(merge_many)(const dat_merges *merges, cons
                                                   const uint16_t *which, size_t count, dat_ids *out)
 {
     merge_lane lanes[LANES];
-    uint16_t of_lane[LANES];
-    unsigned order[LANES];
+    merge_lane *order[LANES]; /* those that are busy */
     size_t active = 0, next = 0;
     dat_status status = dat_ids_room(out, count * DAT_SMALL_PIECE);
     if (status != DAT_OK) {
         return status;
     }
     for (; active < LANES && next < count; active++, next++) {
-        order[active] = (unsigned)active;
-        of_lane[active] = which[next];
+        order[active] = &lanes[active];
+        lanes[active].miss = &misses[which[next]];
         lanes[active].token[BEFORE - 1] = lanes[active].token[BEFORE + 64] = (uint32_t)DAT_INDEX_MASK;
         DAT_NAME(enter)(&lanes[active], merges, base + misses[which[next]].start, misses[which[next]].size);
     }
     while (active > 0) {
         for (size_t i = 0; i < active; i++) {
-            merge_lane *here = &lanes[order[i]];
+            merge_lane *here = order[i];
             if (DAT_NAME(step)(here, merges)) {
                 continue;
             }
-            miss *done = &misses[of_lane[order[i]]];
+            miss *done = here->miss;
             done->first = out->count;
             for (uint64_t alive = here->alive; alive; alive &= alive - 1) {
                 out->items[out->count++] = here->token[BEFORE + __builtin_ctzll(alive)];
             }
             done->count = out->count - done->first;
             if (next < count) {
-                of_lane[order[i]] = which[next];
+                here->miss = &misses[which[next]];
                 DAT_NAME(enter)(here, merges, base + misses[which[next]].start, misses[which[next]].size);
                 next++;
             } else {

@@ -55,6 +55,20 @@ dat_status dat_known(const dat_vocab *vocab, dat_scratch *scratch, const uint8_t
 {
     uint32_t index = DAT_NONE;
     *forget = 0;
+    if (size <= DAT_WIDE_BYTES && scratch->cache.wide != NULL) {
+        uint64_t key[4];
+        dat_wide_key(piece, size, low, high, key);
+        const dat_wide_entry *slot = dat_wide_slot(&scratch->cache, key);
+        if (dat_wide_equal(slot, key)) {
+            dat_status status = dat_ids_room(out, DAT_WIDE_IDS);
+            if (status == DAT_OK) {
+                memcpy(out->items + out->count, slot->ids, sizeof slot->ids);
+                out->count += slot->count <= DAT_WIDE_IDS ? slot->count : 0;
+                *forget = 1; /* it is remembered */
+            }
+            return status;
+        }
+    }
     if (size <= DAT_CACHE_BYTES && (scratch->settings.uses & DAT_USE_WORDS)) {
         const dat_word *word = dat_words_find(&vocab->words, low, high);
         index = word != NULL ? word->index : DAT_NONE;
@@ -65,19 +79,6 @@ dat_status dat_known(const dat_vocab *vocab, dat_scratch *scratch, const uint8_t
         /* A token that merging does not reach is what a whole piece is, and not what a part of one is. */
         *forget = !(vocab->merges.flags[index] & DAT_REACHABLE);
         return whole || !*forget ? append_id(out, dat_id(vocab, index)) : DAT_OK;
-    }
-    if (size <= DAT_WIDE_BYTES && scratch->cache.wide != NULL) {
-        uint64_t key[4];
-        dat_wide_key(piece, size, low, high, key);
-        const dat_wide_entry *slot = dat_wide_slot(&scratch->cache, key);
-        if (dat_wide_equal(slot, key)) {
-            dat_status status = dat_ids_room(out, DAT_WIDE_IDS);
-            if (status == DAT_OK) {
-                memcpy(out->items + out->count, slot->ids, sizeof slot->ids);
-                out->count += slot->count <= DAT_WIDE_IDS ? slot->count : 0;
-            }
-            return status;
-        }
     }
     return DAT_OK;
 }

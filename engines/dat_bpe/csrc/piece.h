@@ -50,9 +50,9 @@ void dat_seed(const dat_vocab *vocab, dat_scratch *scratch);
 dat_status dat_piece(const dat_vocab *vocab, dat_scratch *scratch, const uint8_t *piece, size_t size, dat_ids *out,
                      dat_trace *trace);
 
-/* The same where no merging is needed: the piece is one token, or is in the wide cache. Else nothing is appended. low, high:
- * its key, if it has at most DAT_CACHE_BYTES. whole: it is a piece, and not a part that was cut. *forget: it is not to be
- * remembered, for that matters. */
+/* The same where no merging is needed: the piece is in the wide cache, or one token. Else nothing is appended. low, high:
+ * its key, if it has at most DAT_CACHE_BYTES. whole: it is a piece, and not a part that was cut. *forget: it is remembered
+ * already; or must not be, for what it is depends on whether it is whole. */
 dat_status dat_known(const dat_vocab *vocab, dat_scratch *scratch, const uint8_t *piece, size_t size, uint64_t low,
                      uint64_t high, int whole, int *forget, dat_ids *out);
 

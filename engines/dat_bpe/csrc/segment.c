@@ -9,7 +9,7 @@
 #endif
 
 /* Pieces are found so many at a time, then looked up: their ends stay in the first-level cache. A block adds up to 64. */
-enum { PIECES = 512, ENDS = PIECES + 64 + 16, LONG_PIECE = 1 << 16 };
+enum { PIECES = 512, ENDS = PIECES + 64 + 16, LONG_PIECE = 1 << 16, LINE_IDS = 16 };
 
 /* Keeps the compiler from making a branch of what depends on this value. */
 #if defined(__GNUC__)
@@ -103,7 +103,7 @@ typedef const uint8_t *(*block_finder)(finder *found, const uint8_t *p);
 typedef struct {
     uint32_t piece, start, size;
     size_t first, count;    /* of its ids among those of all misses */
-    int forget;             /* what it is depends on whether it is a whole piece */
+    int forget;             /* dat_known says so */
 } miss;
 
 /* A piece that is being merged: symbols stay at the place of their first byte. */
@@ -116,8 +116,9 @@ typedef struct {
     const uint64_t *left_line, *right_line;  /* where the rank stands that was asked for: of the last merge's symbol */
     uint64_t left_key, right_key;            /* with the one before, and with the one behind */
     size_t size;
-    int left, at, finished;
-    uint32_t first;                          /* rank[0] as it begins; then DAT_NONE */
+    int left, finished;                      /* the symbol before the last merge's, -1: none; whether that was the last */
+    unsigned at;                             /* the last merge's symbol */
+    miss *miss;                              /* which piece it is */
 } merge_lane;
 
 /* A line without pairs. */
@@ -437,7 +438,10 @@ DAT_INLINE dat_status look_up_with(const dat_vocab *vocab, dat_scratch *scratch,
         status = resolve(vocab, scratch, found, &made);
     }
     if (status == DAT_OK) {
-        status = dat_ids_room(out, ENDS * DAT_CACHE_IDS + scratch->found.count);
+        status = dat_ids_room(&scratch->found, LINE_IDS + DAT_WIDE_IDS);
+    }
+    if (status == DAT_OK) {
+        status = dat_ids_room(out, ENDS * DAT_CACHE_IDS + scratch->found.count + LINE_IDS);
     }
     if (status != DAT_OK) {
         return status;
@@ -456,10 +460,12 @@ DAT_INLINE dat_status look_up_with(const dat_vocab *vocab, dat_scratch *scratch,
             }
         }
         if (k < made.unknown_count) {
+            /* In whole lines: how many ids there are cannot be foreseen. */
             const uint32_t *from = scratch->found.items + made.misses[k].first;
-            for (size_t j = 0; j < made.misses[k].count; j++) {
-                *ids++ = from[j];
+            for (size_t j = 0; j < made.misses[k].count; j += LINE_IDS) {
+                memcpy(ids + j, from + j, LINE_IDS * sizeof *ids);
             }
+            ids += made.misses[k].count;
             if (after != NULL) {
                 after[i] = (uint64_t)(ids - out->items);
             }
@@ -467,7 +473,6 @@ DAT_INLINE dat_status look_up_with(const dat_vocab *vocab, dat_scratch *scratch,
         }
     }
     out->count = (size_t)(ids - out->items);
-    status = dat_ids_room(&scratch->found, DAT_WIDE_IDS);
     /* Only now: what is kept may take the place of an entry that was still to be read. */
     for (size_t k = 0; k < made.unknown_count && status == DAT_OK; k++) {
         const miss *m = &made.misses[k];
