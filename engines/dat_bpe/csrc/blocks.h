@@ -183,6 +183,7 @@ DAT_INLINE DAT_TARGET const uint8_t *DAT_NAME(find_in)(finder *found, dat_family
         unsigned n = left < 64 ? (unsigned)left : 64;
         dat_masks m;
         uint64_t high, apostrophe, cuts = 0, follow = 0;
+        DAT_FETCH((const void *)((uintptr_t)p + AHEAD));
         DAT_NAME(load_masks)(text->classes, family, p, n, text->end, &m, &high, &apostrophe);
         if (family == DAT_DEEPSEEK) {
             m.control = DAT_NAME(controls)(p, m.other);

@@ -11,6 +11,10 @@
 /* Pieces are found so many at a time, then looked up: their ends stay in the first-level cache. A block adds up to 64. */
 enum { PIECES = 512, ENDS = PIECES + 64 + 16, LONG_PIECE = 1 << 16, LINE_IDS = 16 };
 
+/* Text is asked for so far ahead: the processor does so by itself only within a page of 4 kB, and 60 % of the time of finding
+ * was waiting for the next block; the whole of a first pass over English, verses and code took 27, 18 and 14 % less. */
+enum { AHEAD = 1024 };
+
 /* Keeps the compiler from making a branch of what depends on this value. */
 #if defined(__GNUC__)
 #define DAT_OPAQUE(value) __asm__("" : "+r"(value))
