@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+LINE_BYTES = 60
 NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}
 
 
@@ -38,3 +39,16 @@ def token_spans(pieces: list[bytes], document: bytes) -> list[tuple[int, int]] |
         spans.append((at, at + len(piece)))
         at += len(piece)
     return spans if at == len(document) else None
+
+
+def one_line(data: bytes) -> str:
+    """A document on one line: its text where it is well-formed, else its bytes in hex; long ones are cut."""
+    cut = data[:LINE_BYTES]
+    more = f" ... ({len(data):,} bytes)" if len(data) > len(cut) else ""
+    try:
+        text = cut.decode("utf-8", "ignore" if more else "strict")
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return cut.hex(" ") + more
+    # repr shows controls, and unprintable characters, as escapes.
+    return repr(text) + more

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
-
-if TYPE_CHECKING:
-    from tokassay.corpora.corpus import Corpus
+from tokassay.harness.commands.words import words
 
 app = typer.Typer(help="List, fetch and look into corpora.", no_args_is_help=True)
 
@@ -17,7 +15,6 @@ AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on standar
 Seed = Annotated[int, typer.Option(min=0, help="Seed of the generated corpora.")]
 Spec = Annotated[str, typer.Argument(help="A name of `tokassay corpora list`, a file or a folder.")]
 Vocab = Annotated[str, typer.Option(help="Vocabulary: its tokens for concat, its special tokens for specials.")]
-SHOWN_BYTES = 60
 
 
 @app.command("list")
@@ -99,18 +96,6 @@ def fetch(
         typer.echo(json.dumps({"corpora": rows}))
 
 
-def _open(spec: str, seed: int, vocab: str) -> Corpus:
-    """The corpus; a vocabulary is only loaded for the sources that are made from one."""
-    from tokassay.corpora.open import open_corpus
-
-    if spec.partition(":")[0] not in ("concat", "specials"):
-        return open_corpus(spec, seed=seed)
-    from tokassay.harness.load import load_vocabulary
-
-    loaded = load_vocabulary(vocab).vocabulary
-    return open_corpus(spec, seed=seed, tokens=loaded.tokens, specials=tuple(loaded.specials))
-
-
 @app.command()
 def show(
     spec: Spec,
@@ -126,8 +111,10 @@ def show(
     from rich.console import Console
     from tokassay.corpora.corpus import ContentHash
     from tokassay.harness.domains import DOMAINS, domains_of
+    from tokassay.harness.opened import open_asked
+    from tokassay.harness.pieces import one_line
 
-    corpus = _open(spec, seed, vocab)
+    corpus = open_asked(spec, seed, vocab)
     state = ContentHash()
     first: list[dict[str, Any]] = []
     domains = dict.fromkeys(DOMAINS, 0)
@@ -164,7 +151,7 @@ def show(
         return
     for row in first:
         typer.echo(f"{row['name']}  [{row['domain']}, {row['bytes']} bytes]  {row['reason']}".rstrip())
-        typer.echo(f"    {_shown(bytes.fromhex(row['hex']))}")
+        typer.echo(f"    {one_line(bytes.fromhex(row['hex']))}")
     if found.documents > len(first) > 0:
         typer.echo(f"    ... and {found.documents - len(first):,} more")
     counts = ", ".join(f"{count:,} {domain}" for domain, count in domains.items())
@@ -174,64 +161,4 @@ def show(
         typer.echo(f"left out: {problem['count']:,} x {reason}, first at {', '.join(problem['first'][:3])}")
 
 
-def _shown(data: bytes) -> str:
-    """A document on one line: its text where it is well-formed, else its bytes in hex; long ones are cut."""
-    cut = data[:SHOWN_BYTES]
-    more = f" ... ({len(data):,} bytes)" if len(data) > len(cut) else ""
-    try:
-        text = cut.decode("utf-8", "ignore" if more else "strict")
-        data.decode("utf-8")
-    except UnicodeDecodeError:
-        return cut.hex(" ") + more
-    # repr shows controls, and unprintable characters, as escapes.
-    return repr(text) + more
-
-
-@app.command()
-def words(
-    spec: Spec,
-    vocab: Annotated[str, typer.Option(help="Vocabulary whose pretokenizer cuts the words.")] = "gpt2",
-    seed: Seed = 0,
-    limit: Annotated[int, typer.Option(min=0, help="Most frequent words to print.")] = 20,
-    as_json: AsJson = False,
-) -> None:
-    """Count a corpus's pretokens: all, distinct, occurring once, and the vocabulary size they suggest.
-
-    Every pretoken counts, whatever its length. The suggested size is 256 bytes plus the distinct pretokens.
-    """
-    from collections import Counter
-
-    from rich.console import Console
-    from tokassay.harness.errors import InputError
-    from tokassay.harness.load import load_vocabulary
-    from tokassay.oracles.oracle import Oracle
-
-    loaded = load_vocabulary(vocab)
-    if loaded.contract.algorithm == "opaque":
-        raise InputError("its pretokenizer is not modelled", where=vocab, remedy="name another --vocab")
-    held = loaded.vocabulary
-    oracle = Oracle(loaded.contract.to_json(), held.tokens, held.merges, held.specials)
-    counts: Counter[bytes] = Counter()
-    with Console(stderr=True).status(f"counting words of {spec}"):
-        for document in _open(spec, seed, vocab).documents():
-            data = document.data
-            counts.update([data[start:end] for start, end in oracle.pretokens(data)])
-    total = counts.total()
-    # Ties by the bytes, so that two runs print the same.
-    top = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:limit]
-    row = {
-        "spec": spec,
-        "vocab": vocab,
-        "total": total,
-        "distinct": len(counts),
-        "once": sum(1 for n in counts.values() if n == 1),
-        "longest": max(map(len, counts), default=0),
-        "suggested_vocabulary": 256 + len(counts),
-    }
-    if as_json:
-        typer.echo(json.dumps({**row, "top": [{"hex": word.hex(), "count": n} for word, n in top]}))
-        return
-    for word, n in top:
-        typer.echo(f"{n:>10,}  {_shown(word)}")
-    typer.echo(f"{total:,} words, {row['distinct']:,} distinct, {row['once']:,} once, longest {row['longest']:,} bytes")
-    typer.echo(f"suggested vocabulary: {row['suggested_vocabulary']:,} (256 bytes + distinct words)")
+app.command()(words)

@@ -52,18 +52,6 @@ def test_show_gives_reasons_and_makes_vocabulary_corpora(capsys: pytest.CaptureF
     assert (code, json.loads(out)["documents"]) == (0, 4)
 
 
-def test_words_count_every_pretoken(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    path = tmp_path / "x.txt"
-    path.write_text("the cat the\nthe " + "x" * 40)
-    code, out, _ = run(capsys, "words", str(path), "--json")
-    found = json.loads(out)
-    assert code == 0
-    # By hand: `the` x 2, ` cat`, ` the`, ` xxx...` of 41 bytes.
-    assert (found["total"], found["distinct"], found["once"], found["longest"]) == (5, 4, 3, 41)
-    assert found["suggested_vocabulary"] == 260
-    assert found["top"][0] == {"hex": b"the".hex(), "count": 2}
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
