@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,7 @@ import numpy as np
 from tokassay.engines.client import Host, HostFailure, Measured
 from tokassay.engines.roster import EngineSpec
 from tokassay.harness.compare import Output, differing
+from tokassay.harness.contract import GREEDY
 from tokassay.harness.errors import InputError
 from tokassay.harness.hosts import find_spec, open_host, target
 from tokassay.harness.load import Loaded
@@ -31,6 +32,8 @@ REFERENCES = ("tiktoken", "tokenizers")  # the second for texts that the first c
 # For one pretoken of any length, whose scan overflows both: the first one's merging alone. That the text is one
 # pretoken is by construction, and seen at a size that both can scan.
 PIECE = "tiktoken[piece=true]"
+# For the longest match, which neither of them computes: plain Python, slow, and long enough only for its timeout.
+PLAIN = "oracle"
 RIVALS = ("gigatoken", "snaptokens", "quicktok-v1", "splintr-rs", "fastokens")
 ENGINES = ("dat-bpe", *RIVALS)
 REFERENCE_TIMEOUT_S = 900.0
@@ -81,6 +84,7 @@ class Result:
     digest: str
     source: str
     rows: list[Row]
+    tokens: int = 0  # ids of the reference
 
     @property
     def documents(self) -> int:
@@ -107,14 +111,23 @@ def _value(text: str) -> Any:
     return int(text) if text.lstrip("-").isdigit() else text
 
 
-def opener(roster: Mapping[str, EngineSpec], *, threads: int = 1, cpus: Sequence[int] = ()) -> Opener:
-    """Opens contestants in fresh processes kept on `cpus`, loaded with a contract in their own variants."""
+def opener(
+    roster: Mapping[str, EngineSpec],
+    *,
+    threads: int = 1,
+    cpus: Sequence[int] = (),
+    before_load: Callable[[Iterable[str]], None] | None = None,
+) -> Opener:
+    """Opens contestants in fresh processes kept on `cpus`, loaded with a contract in their own variants.
+
+    `before_load` is open_host's.
+    """
 
     def open_one(who: Contestant, loaded: Loaded) -> Host:
         contract = target(who.spec.name, loaded.contract, {**roster, who.spec.name: who.spec}).contract
         return open_host(
             who.spec.name, loaded, contract, roster=roster, threads=threads, options=who.options, cpus=cpus,
-            cpu_limit=False,
+            cpu_limit=False, before_load=before_load,
         )
 
     return open_one
@@ -132,12 +145,15 @@ class NoReference(Exception):
 class Reference:
     """The reference's ids, asked once for each vocabulary, text, half and cut.
 
-    The first of `whos` that encodes every document is believed; the others are for what it cannot encode at all, and
-    `piece` for what is one pretoken besides.
+    The first of `whos` that encodes every document is believed; the others are for what it cannot encode at all,
+    `piece` for what is one pretoken besides, and `plain` for the longest match.
     """
 
-    def __init__(self, whos: Sequence[Contestant], open_one: Opener, piece: Contestant | None = None) -> None:
-        self.whos, self._open, self._piece = whos, open_one, piece
+    def __init__(
+        self, whos: Sequence[Contestant], open_one: Opener, piece: Contestant | None = None,
+        plain: Contestant | None = None,
+    ) -> None:
+        self.whos, self._open, self._piece, self._plain = whos, open_one, piece, plain
         self._known: dict[tuple[str, str, bool], Expected] = {}
 
     def expected(self, loaded: Loaded, half: Half, cut: bool) -> Expected:
@@ -149,8 +165,10 @@ class Reference:
 
     def _ask(self, loaded: Loaded, half: Half, cut: bool) -> Expected:
         said = []
-        piece = [self._piece] if self._piece and half.one_pretoken and not cut else []
-        for who in [*self.whos, *piece]:
+        more = [self._piece] if self._piece and half.one_pretoken and not cut else []
+        if self._plain and loaded.contract.algorithm == GREEDY:
+            more = [self._plain]
+        for who in [*self.whos, *more]:
             try:
                 with self._open(who, loaded) as host:
                     host.timeout_s = max(host.timeout_s, REFERENCE_TIMEOUT_S)
@@ -163,6 +181,13 @@ class Reference:
             except HostFailure as error:
                 said.append(f"{who.label}: {error.verdict}: {error.detail}")
         raise NoReference("; ".join(said))
+
+    def source(self, loaded: Loaded, half: Half) -> str:
+        """Who said what is right on a whole text; "" where nobody can."""
+        try:
+            return self.expected(loaded, half, False).source
+        except NoReference:
+            return ""
 
     def forget(self) -> None:
         """Drop what is known: another text is next."""
@@ -217,7 +242,7 @@ def _result(
     rows = [Row(who.label) for who in contestants]
     try:
         right = reference.expected(cell.loaded, half, cell.cut)
-        return Result(cell, state, half, right.digest, right.source, rows)
+        return Result(cell, state, half, right.digest, right.source, rows, int(right.output.counts.sum()))
     except NoReference as error:
         for row in rows:
             row.fail(UNVERIFIED, str(error))

@@ -1,4 +1,8 @@
-"""How long it takes to be ready: load a vocabulary in a fresh process and encode the first hundred bytes."""
+"""How long it takes to be ready: load a vocabulary in a fresh process and encode the first hundred bytes.
+
+Cold: the vocabulary's files are out of the page cache, and come from the disk. Warm: they are in it. Importing the
+engine's package is in neither figure (it is the interpreter's), the loading of the vocabulary is in both.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +11,25 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tokassay.engines.client import HostFailure
-from tokassay.harness.bench import Contestant, NoReference, Opener, Reference, first_difference, op_of
+from tokassay.harness.bench import COLD, WARM, Contestant, NoReference, Opener, Reference, first_difference, op_of
 from tokassay.harness.compare import Output
 from tokassay.harness.load import Loaded
-from tokassay.harness.rates import EXACT, UNVERIFIED, VOID, spread
+from tokassay.harness.rates import EXACT, UNVERIFIED, VOID, percentile, spread
 from tokassay.harness.texts import Half
 
 FIRST = 100  # bytes
+TAIL = 0.95
 
 
 @dataclass
 class LoadRow:
-    """One engine's samples, one a repetition: wall and CPU nanoseconds of `load` and of the first call after it."""
+    """One engine's samples, one a repetition: wall and CPU nanoseconds of `load` and of the first call after it.
+
+    `state`: whether its files were in the page cache (`warm`) or not (`cold`).
+    """
 
     engine: str
+    state: str = WARM
     verdict: str = EXACT
     detail: str = ""
     load_ns: list[int] = field(default_factory=list)
@@ -36,8 +45,10 @@ class LoadRow:
     def to_json(self) -> dict[str, Any]:
         row: dict[str, Any] = dict(vars(self))
         exact = self.verdict == EXACT and bool(self.load_ns)
-        row["ms"] = spread(self.total_ms(cpu=False)).to_json() if exact else None
-        row["cpu_ms"] = spread(self.total_ms(cpu=True)).to_json() if exact else None
+        for name, cpu in (("ms", False), ("cpu_ms", True)):
+            values = self.total_ms(cpu)
+            row[name] = spread(values).to_json() if exact else None
+            row[f"{name}_p95"] = float(f"{percentile(values, TAIL):.5g}") if exact else None
         return row
 
 
@@ -48,15 +59,18 @@ def run_load(
     *,
     open_one: Opener,
     reference: Reference,
+    open_cold: Opener | None = None,
     repeat: int = 7,
     tick: Callable[[str], None] = lambda _: None,
 ) -> list[LoadRow]:
-    """Every contestant `repeat` times in turns. `half` is the text whose ids the first call must give.
+    """Every contestant `repeat` times in turns: a row each, warm. `half` is the text whose ids the first call gives.
 
-    Importing the engine's package is not in the figure (it is the interpreter's), the loading of the vocabulary is:
-    files are in the page cache, since every repetition but the first finds them there.
+    `open_cold` opens one whose files are out of the page cache: with it each turn is a cold load and then a warm one,
+    which finds what the cold one has read, and there is a cold row before each warm one.
     """
-    rows = [LoadRow(who.label) for who in contestants]
+    ways = [(COLD, open_cold)] if open_cold else []
+    turns = [(who, state, way) for who in contestants for state, way in (*ways, (WARM, open_one))]
+    rows = [LoadRow(who.label, state) for who, state, _ in turns]
     try:
         right = reference.expected(loaded, half, False)
     except NoReference as error:
@@ -64,12 +78,12 @@ def run_load(
             row.verdict, row.detail = UNVERIFIED, str(error)
         return rows
     for _ in range(repeat):
-        for who, row in zip(contestants, rows, strict=True):
+        for (who, _, open_way), row in zip(turns, rows, strict=True):
             tick(who.label)
             if row.verdict != EXACT:
                 continue
             try:
-                with open_one(who, loaded) as host:
+                with open_way(who, loaded) as host:
                     told = host.measure(half.body(False), op_of("whole"))
                     if told.digest[0] != right.digest:
                         kept = Output.from_frames(host.kept())

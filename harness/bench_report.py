@@ -11,6 +11,7 @@ from statistics import median
 from typing import Any
 
 from tokassay.harness.bench import Result
+from tokassay.harness.bench_sweep import knee, speeds
 from tokassay.harness.rates import EXACT, geometric_mean, row_json
 
 SCHEMA = "tokassay.bench/1"
@@ -43,6 +44,7 @@ def cell_json(result: Result) -> dict[str, Any]:
         "state": result.state,
         "bytes": size,
         "documents": documents,
+        "tokens": result.tokens,
         "digest": result.digest,
         "reference": result.source,
         "engines": [row_json(row, size, documents) for row in result.rows],
@@ -87,7 +89,7 @@ def voids(report: dict[str, Any]) -> list[str]:
         place = f"{cell['vocab']}, {cell['text']}, {cell['entry']}, {cell['state']}"
         found += [_why(place, row["engine"], row["verdict"], row["detail"]) for row in cell["engines"]]
     for row in report["load"]:
-        found.append(_why(f"{row['vocab']}, load", row["engine"], row["verdict"], row["detail"]))
+        found.append(_why(f"{row['vocab']}, load, {row['state']}", row["engine"], row["verdict"], row["detail"]))
     for row in report["growth"]:
         for size in row["sizes"]:
             place = f"{row['vocab']}, {row['text']} of {size['bytes']:,} bytes"
@@ -104,14 +106,16 @@ def _why(place: str, engine: str, verdict: str, detail: str) -> str:
 # -- tables -----------------------------------------------------------------------------------------------
 
 
-def tables(report: dict[str, Any]) -> list[Table]:
-    """All tables of a report, in order."""
+def tables(report: dict[str, Any], *, tokens: bool = False) -> list[Table]:
+    """All tables of a report, in order. `tokens`: millions of ids a second beside each speed."""
     if report["switches"]:
         return [switch_table(report), *ablation_tables(report)]
-    return [*speed_tables(report), *load_tables(report), *growth_tables(report), *thread_tables(report)]
+    if report["sweep"]:
+        return sweep_tables(report)
+    return [*speed_tables(report, tokens=tokens), *load_tables(report), *growth_tables(report), *thread_tables(report)]
 
 
-def speed_tables(report: dict[str, Any]) -> list[Table]:
+def speed_tables(report: dict[str, Any], *, tokens: bool = False) -> list[Table]:
     """One for each vocabulary, entry point and state: texts down, engines across, the subject's ratio last."""
     made, subject = [], report["subject"]
     for vocab, entry, state in _keys(report["cells"]):
@@ -125,7 +129,7 @@ def speed_tables(report: dict[str, Any]) -> list[Table]:
         )
         for cell in own:
             rows = {row["engine"]: row for row in cell["engines"]}
-            shown = [_figure(cell, rows[engine]) for engine in engines]
+            shown = [_figure(cell, rows[engine]) + (_ids(cell, rows[engine]) if tokens else "") for engine in engines]
             last = [_ratio(rows[subject])] if subject in rows else []
             table.rows.append([cell["text"], *shown, *last, cell["digest"][:8]])
         for mean in report["means"]:
@@ -134,23 +138,29 @@ def speed_tables(report: dict[str, Any]) -> list[Table]:
                 table.rows.append([f"geometric mean of {len(mean['texts'])}", *blanks, f"{mean['ratio']:.2f}", ""])
         if own:
             table.notes.append(_forms(report, entry, engines))
+        if tokens:
+            table.notes.append("M ids/s: millions of ids a second, at the median speed. Ids of two vocabularies are no "
+                               "common unit; megabytes are.")
         made.append(table)
     return made
 
 
 def load_tables(report: dict[str, Any]) -> list[Table]:
-    """Milliseconds of load and first call; how many times as long as the subject's."""
+    """Milliseconds of load and first call, half and 95 % of them; how many times as long as the subject's."""
     made = []
     for vocab in dict.fromkeys(row["vocab"] for row in report["load"]):
         table = Table(
             f"{vocab}: load in a fresh process and encode 100 bytes",
-            ["engine", "wall ms", "CPU ms", "times the CPU time of the first"],
+            ["engine", "files", "wall ms, p50", "p95", "CPU ms, p50", "p95", "times the CPU p50 of the first"],
         )
         own = [row for row in report["load"] if row["vocab"] == vocab]
-        base = own[0]["cpu_ms"]
         for row in own:
+            base = next(one for one in own if one["state"] == row["state"])["cpu_ms"]
             times = f"{row['cpu_ms']['median'] / base['median']:.2f}" if base and row["cpu_ms"] else "–"
-            table.rows.append([row["engine"], _spread(row["ms"], row), _spread(row["cpu_ms"], row), times])
+            wall, cpu = ([_spread(row[name], row), _tail(row[f"{name}_p95"])] for name in ("ms", "cpu_ms"))
+            table.rows.append([row["engine"], row["state"], *wall, *cpu, times])
+        table.notes.append("cold: the vocabulary's files were dropped from the page cache before each load; warm: they "
+                           "were in it.")
         made.append(table)
     return made
 
@@ -209,6 +219,15 @@ def _short(value: float) -> str:
     return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 
 
+def _ids(cell: dict[str, Any], row: dict[str, Any]) -> str:
+    """Millions of ids a second; nothing where there is no speed."""
+    return f"; {cell['tokens'] / cell['bytes'] * row['mb_s']['median']:.1f} M ids/s" if row["mb_s"] else ""
+
+
+def _tail(value: float | None) -> str:
+    return "–" if value is None else _short(value)
+
+
 def _ratio(row: dict[str, Any]) -> str:
     if not row["ratio"]:
         return "–"
@@ -257,17 +276,39 @@ def _without(on: dict[str, Any], off: dict[str, Any]) -> str:
     return f"{median(times):.2f} ({min(times):.2f}–{max(times):.2f})" if times else "–"
 
 
+def sweep_tables(report: dict[str, Any]) -> list[Table]:
+    """One for each vocabulary, entry point and state: sizes of the cache down, texts across, megabytes a second."""
+    made = []
+    for vocab, entry, state in _keys(report["cells"]):
+        own = [c for c in report["cells"] if (c["vocab"], c["entry"], c["state"]) == (vocab, entry, state)]
+        table = Table(
+            f"{vocab}, {entry}, {STATES[state]}", ["entries", "memory", *(f"{cell['text']}, MB/s" for cell in own)]
+        )
+        for place, point in enumerate(report["sweep"]["points"]):
+            shown = [_spread(speeds(cell)[place], cell["engines"][place]) for cell in own]
+            table.rows.append([point["engine"], _memory(point["bytes"]), *shown])
+        found = ((cell["text"], knee(cell, report["sweep"])) for cell in own)
+        knees = ", ".join(f"{text} 2^{bits}" for text, bits in found if bits is not None)
+        table.notes.append(f"The smallest cache with 95 % of the best median: {knees or 'none'}.")
+        made.append(table)
+    return made
+
+
+def _memory(size: int) -> str:
+    return "–" if not size else f"{size >> 20} MiB" if size >= 1 << 20 else f"{size >> 10} KiB"
+
+
 # -- Markdown ---------------------------------------------------------------------------------------------
 
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 
 
-def markdown(report: dict[str, Any]) -> str:
+def markdown(report: dict[str, Any], *, tokens: bool = False) -> str:
     """The report as a page: how it was made, then every table, then what has no figure and why."""
     machine = report["machine"]
     references = ", ".join(report["references"]) or "none"
     lines = [
-        "# Ablation" if report["switches"] else "# Benchmarks",
+        "# Ablation" if report["switches"] else "# Cache sweep" if report["sweep"] else "# Benchmarks",
         "",
         f"Made by `{report['command']}` on {report['finished'][:10]}.",
         "",
@@ -293,7 +334,7 @@ def markdown(report: dict[str, Any]) -> str:
         digests = f"{text['a']['sha256'][:8]}, {text['b']['sha256'][:8]}"
         sources = ", ".join(text["sources"]) or "generated"
         lines.append(f"| {text['kind']} | {text['title']} | {sources} | {sizes} | {digests} |")
-    for table in tables(report):
+    for table in tables(report, tokens=tokens):
         lines += ["", f"## {table.title}", "", *markdown_table(table)]
         lines += [line for note in table.notes for line in ("", note)]
     if absent := voids(report):

@@ -21,6 +21,7 @@ from tokassay.harness.bench import (
     ENGINES,
     ENTRIES,
     PIECE,
+    PLAIN,
     REFERENCES,
     STATES,
     WHOLE,
@@ -36,11 +37,13 @@ from tokassay.harness.bench import (
 from tokassay.harness.bench_growth import CRAFTED, run_growth
 from tokassay.harness.bench_load import FIRST, run_load
 from tokassay.harness.bench_report import SCHEMA, cell_json, means, measured
+from tokassay.harness.bench_sweep import describe, points
 from tokassay.harness.bench_threads import run_threads
 from tokassay.harness.environment import capture
 from tokassay.harness.errors import AGREED, NOTHING, InputError
 from tokassay.harness.hosts import find_spec, nearest
 from tokassay.harness.load import Loaded, load_vocabulary
+from tokassay.harness.page_cache import drop
 from tokassay.harness.texts import Half, kinds, load_text, missing
 
 VOCABULARIES = ("gpt2", "cl100k")
@@ -68,6 +71,7 @@ class Plan:
     growth: bool = False
     threads: bool = False
     ablation: bool = False
+    sweep: bool = False
     switches: Path | None = None
     short: bool = False
     roster: tuple[Path, ...] = ()
@@ -81,10 +85,14 @@ def run(plan: Plan, console: Console) -> dict[str, Any]:
     roster = load_roster(*plan.roster)
     plan = checked(plan, console)
     switches = ablation.switches(plan.switches) if plan.ablation else []
-    who = ablation.contestants(switches, roster) if plan.ablation else contestants(plan, roster, console)
+    if plan.sweep:
+        who = points(roster)
+    else:
+        who = ablation.contestants(switches, roster) if plan.ablation else contestants(plan, roster, console)
     vocabularies = [load_vocabulary(name) for name in plan.vocabularies]
     reference = Reference(
-        [contestant(name, roster) for name in REFERENCES], opener(roster), contestant(PIECE, roster)
+        [contestant(name, roster) for name in REFERENCES], opener(roster), contestant(PIECE, roster),
+        contestant(PLAIN, roster),
     )
     report: dict[str, Any] = {
         "schema": SCHEMA,
@@ -98,6 +106,7 @@ def run(plan: Plan, console: Console) -> dict[str, Any]:
         "engines": [],
         "texts": [],
         "switches": [vars(one) for one in switches],
+        "sweep": describe(who) if plan.sweep else None,
         "cells": [],
         "means": [],
         "load": [],
@@ -105,7 +114,7 @@ def run(plan: Plan, console: Console) -> dict[str, Any]:
         "threads": [],
     }
     with alone(console), elsewhere([plan.cpu]), progress(console) as bar:
-        report["engines"] = [about(one, vocabularies[0], opener(roster)) for one in who]
+        report["engines"] = [about(one, vocabularies, opener(roster)) for one in who]
         run_all(plan, roster, who, vocabularies, reference, report, bar)
     found = [cell["reference"] for cell in report["cells"]] + [row.get("reference", "") for row in report["load"]]
     report["references"] = sorted({one for one in found if one})
@@ -122,7 +131,7 @@ def checked(plan: Plan, console: Console) -> Plan:
     for name in texts:
         if name not in known:
             raise InputError(f"no kind of text is called {name}", where="--text", remedy=nearest(name, known))
-    needed = [*texts] if plan.tables or plan.ablation else []
+    needed = [*texts] if plan.tables or plan.ablation or plan.sweep else []
     needed += ["english"] * plan.load + [THREADS_TEXT] * plan.threads
     absent = missing(needed)
     if absent:
@@ -143,7 +152,7 @@ def checked(plan: Plan, console: Console) -> Plan:
         raise InputError("there is one processor only", where="--threads", remedy="run it where there are two")
     return replace(
         plan, texts=texts, cpu=cpu, usable=usable, vocabularies=plan.vocabularies or VOCABULARIES,
-        entries=plan.entries or ENTRIES, states=plan.states or STATES[:2],
+        entries=plan.entries or ((WHOLE,) if plan.sweep else ENTRIES), states=plan.states or STATES[:2],
     )
 
 
@@ -166,13 +175,16 @@ def contestants(plan: Plan, roster: Mapping[str, EngineSpec], console: Console) 
     return [one for one in found if installed(one.spec)]
 
 
-def about(who: Contestant, loaded: Loaded, open_one: Opener) -> dict[str, Any]:
-    """What the report says of an engine: its version by its own word."""
-    try:
-        with open_one(who, loaded) as host:
-            told = str(host.hello()["version"])
-    except HostFailure:
-        told = who.spec.pinned
+def about(who: Contestant, vocabularies: Sequence[Loaded], open_one: Opener) -> dict[str, Any]:
+    """What the report says of an engine: its version by its own word, with the first vocabulary that it serves."""
+    told = who.spec.pinned
+    for loaded in vocabularies:
+        try:
+            with open_one(who, loaded) as host:
+                told = str(host.hello()["version"])
+            break
+        except HostFailure:
+            continue
     entries = {entry: who.spec.entry_points.get(entry.replace("-", "_"), "") for entry in ENTRIES}
     return {
         "engine": who.label, "version": told, "requirement": who.spec.requirement, "options": dict(who.options),
@@ -191,7 +203,8 @@ def run_all(
 ) -> None:
     """Every section that is asked for, in order, into the report."""
     pinned = opener(roster, cpus=[plan.cpu])
-    if plan.tables or plan.ablation:
+    cold = opener(roster, cpus=[plan.cpu], before_load=drop)
+    if plan.tables or plan.ablation or plan.sweep:
         for name in plan.texts:
             text = load_text(name, plan.size)
             report["texts"].append(text.to_json())
@@ -204,19 +217,20 @@ def run_all(
             run_cells(plan, cells, who, pinned, reference, report, bar)
             reference.forget()
         report["cells"].sort(key=lambda cell: plan.vocabularies.index(cell["asked"]))
-    if plan.ablation:
+    if plan.ablation or plan.sweep:
         return
     for asked, loaded in zip(plan.vocabularies, vocabularies, strict=True):
         if plan.load:
             half = Half(load_text("english", 1_000_000).a.data[:FIRST])
             everybody = loaders(who, roster)
             for one in everybody:  # what an adapter makes of a vocabulary once and for all is made now
-                about(one, loaded, pinned)
-            with task(bar, f"{asked}, load", plan.repeat * len(everybody)) as tick:
+                about(one, [loaded], pinned)
+            with task(bar, f"{asked}, load", 2 * plan.repeat * len(everybody)) as tick:
                 rows = run_load(
-                    loaded, half, everybody, open_one=pinned, reference=reference, repeat=plan.repeat, tick=tick
+                    loaded, half, everybody, open_one=pinned, open_cold=cold, reference=reference, repeat=plan.repeat,
+                    tick=tick,
                 )
-            source = reference.expected(loaded, half, False).source
+            source = reference.source(loaded, half)
             report["load"] += [{"vocab": loaded.name, "reference": source, **row.to_json()} for row in rows]
         if plan.growth:
             steps = len(CRAFTED) * 2 * GROWTH_REPEAT * len(who)

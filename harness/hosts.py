@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -106,13 +106,15 @@ def open_host(
     options: Mapping[str, Any] | None = None,
     cpus: Sequence[int] = (),
     cpu_limit: bool = True,
+    before_load: Callable[[Iterable[str]], None] | None = None,
 ) -> Host:
     """A host of the engine `name` (or `oracle`), started and loaded, ready to be asked; the caller closes it.
 
     `contract` is `loaded.contract` under the variants and the special-token policy that are wanted; it is not
     changed. `cache` holds the files made for engines (default: the user's cache folder). `options` go to the engine's
-    adapter beside the roster's; `cpus` and `cpu_limit` are the Host's. Raises Unsupported where the engine cannot
-    serve the contract, InputError for an unknown name, HostFailure where it does not start.
+    adapter beside the roster's; `cpus` and `cpu_limit` are the Host's. `before_load` gets the paths of the
+    files, after the process has started and right before the engine reads them. Raises Unsupported where the engine
+    cannot serve the contract, InputError for an unknown name, HostFailure where it does not start.
     """
     spec = find_spec(name, roster)
     if contract.algorithm not in spec.algorithms:
@@ -126,6 +128,9 @@ def open_host(
     paths = materialize(loaded, contract, cache or cache_dir() / "vocab")
     host = Host(spec, python, threads=threads, cpus=cpus, cpu_limit=cpu_limit)
     try:
+        if before_load is not None:
+            host.hello()  # the engine's package is imported
+            before_load(paths.values())
         host.load(contract.to_json(), paths, options)
     except BaseException:
         host.close()

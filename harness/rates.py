@@ -29,6 +29,11 @@ def spread(values: Sequence[float]) -> Spread:
     return Spread(median(values), min(values), max(values))
 
 
+def percentile(values: Sequence[float], share: float) -> float:
+    """The least of the values that at least `share` of them do not exceed (nearest rank); at least one value."""
+    return sorted(values)[max(math.ceil(share * len(values)) - 1, 0)]
+
+
 @dataclass
 class Row:
     """One engine in one cell and state. `verdict`: `exact`, `void`, or why there is no figure.

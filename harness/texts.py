@@ -25,6 +25,7 @@ from tokassay.harness.errors import InputError
 GROUP = 1 << 16
 DOCUMENT = 4096
 MEGABYTE = 1_000_000
+WINDOWS = 8
 PRESET = "bench.toml"
 
 
@@ -161,8 +162,22 @@ def split(found: list[bytes], size: int) -> tuple[bytes, bytes]:
             if due >= len(group):
                 taken.append(group)
                 due -= len(group)
-        halves.append(_ended(b"".join(taken), size))
+        made = _ended(b"".join(taken), size)
+        # Whole groups are too coarse for a text that is not much larger than one.
+        halves.append(made if 2 * len(made) >= min(size, total) else _windows(b"".join(own), size))
     return halves[0], halves[1]
+
+
+def _windows(data: bytes, size: int) -> bytes:
+    """At most `size` bytes of it, from WINDOWS places evenly over its length: each from the next start of a line on, or
+    from the next character where that would leave no room."""
+    taken, each, step = [], size // WINDOWS, len(data) // WINDOWS
+    for at in range(0, WINDOWS * step, step):
+        start = data.find(b"\n", at, at + step - each) + 1 if at else 0
+        while at and not start:
+            start, at = (at if data[at] & 0xC0 != 0x80 else 0), at + 1
+        taken.append(_ended(data[start : start + size], each))
+    return b"".join(taken)
 
 
 def _ended(data: bytes, size: int) -> bytes:

@@ -16,6 +16,7 @@ class Adapter:
     """Without numpy a text is matched whole, with it in words: one call, two rows of the roster."""
 
     operations = ("encode", "encode_batch")
+    entries = ("whole", "documents_list", "batch_flat", "batch_list")
     rejects = (UnicodeDecodeError,)
     name = "xerv-crayon" if importlib.util.find_spec("numpy") is None else "xerv-crayon-numpy"
 
@@ -30,6 +31,8 @@ class Adapter:
                 raise Unsupported(f"{field} {contract[field]!r}: xerv-crayon has {modelled!r} only")
         self.vocab = crayon.CrayonVocab(device="cpu")
         self.vocab.load_profile(files["dat"])
+        self.whole = self.vocab.tokenize
+        self.documents_list = self.whole if self.name == "xerv-crayon" else self.listed
 
     def prepare(self, document: bytes) -> str:
         return document.decode()
@@ -40,3 +43,13 @@ class Adapter:
     def encode_batch(self, items: list[str], threads: int) -> list[Any]:
         rows: list[Any] = self.vocab.tokenize(items)
         return rows
+
+    def listed(self, item: str) -> Any:
+        return self.vocab.tokenize(item).tolist()
+
+    def batch_flat(self, items: list[str], threads: int) -> list[Any]:
+        return self.encode_batch(items, threads)  # it has no flat form
+
+    def batch_list(self, items: list[str], threads: int) -> list[Any]:
+        rows = self.encode_batch(items, threads)
+        return rows if self.name == "xerv-crayon" else [row.tolist() for row in rows]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -18,6 +19,7 @@ class Adapter:
 
     name = "dat-greedy"
     operations = ("encode", "encode_batch", "decode", "offsets")
+    entries = ("whole", "documents_list", "batch_flat", "batch_list")
     offset_unit = "bytes"
     rejects = ()
 
@@ -39,6 +41,8 @@ class Adapter:
         self.greedy = dat_greedy.Greedy.open(files["dat"], unmatched=UNKNOWN[unknown])
         if unknown is None and not self.greedy.lossless:
             raise Unsupported("a byte has no token, and the contract does not say what becomes of it")
+        self.whole = self.greedy.encode
+        self.documents_list = self.greedy.encode_list
 
     def prepare(self, document: bytes) -> bytes:
         return document
@@ -49,6 +53,13 @@ class Adapter:
     def encode_batch(self, items: list[bytes], threads: int) -> tuple[Any, Any]:
         values, offsets = self.greedy.encode_batch(items, threads=threads)
         return values, numpy.diff(offsets).astype(numpy.uint32)
+
+    def batch_flat(self, items: list[bytes], threads: int) -> tuple[Any, Any]:
+        return self.greedy.encode_batch(items, threads=threads)
+
+    def batch_list(self, items: list[bytes], threads: int) -> list[list[int]]:
+        values, offsets = self.greedy.encode_batch(items, threads=threads)
+        return [self.greedy.listed(values[start:end]) for start, end in pairwise(offsets.tolist())]
 
     def decode(self, ids: Any) -> bytes:
         return self.greedy.decode(ids)

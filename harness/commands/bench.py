@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from tokassay.harness.commands.options import Json, Roster, print_json
 
-if TYPE_CHECKING:
-    from tokassay.harness.bench_run import Plan
-
 app = typer.Typer()
+PLACES = ("markdown", "figure")  # where to write: no part of what is measured
 WIDTH = 132  # of tables that go to a file or a pipe
+FOLDER = "name a file in a folder that is there"
 Many = list[str] | None
 
 
@@ -43,7 +42,14 @@ def bench(
         bool, typer.Option("--ablation", help="Measure dat-bpe without each of its optimizations instead.")
     ] = False,
     switches: Annotated[Path | None, typer.Option(help="Another table of optimizations for --ablation.")] = None,
-    everything: Annotated[bool, typer.Option("--all", help="All but --ablation, in one run.")] = False,
+    cache_sweep: Annotated[
+        bool, typer.Option("--cache-sweep", help="Measure dat-bpe with pretoken caches of 2^8 to 2^20 entries instead.")
+    ] = False,
+    figure: Annotated[
+        Path | None, typer.Option(help="Draw --cache-sweep into this file, .svg or .png.")
+    ] = None,
+    tokens: Annotated[bool, typer.Option("--tokens", help="Millions of ids a second beside MB/s.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="All but --ablation, --cache-sweep: in one run.")] = False,
     roster: Roster = None,
     as_json: Json = False,
     markdown: Annotated[
@@ -58,13 +64,19 @@ def bench(
     """
     from rich.console import Console
     from tokassay.harness.bench_run import Plan, run
-    from tokassay.harness.errors import AGREED, NOTHING
+    from tokassay.harness.errors import AGREED, NOTHING, InputError
 
+    if figure is not None and (not cache_sweep or figure.suffix not in (".svg", ".png")):
+        raise InputError(
+            "draws --cache-sweep as .svg or .png", where="--figure", remedy="give both: --cache-sweep --figure FILE.svg"
+        )
+    if cache_sweep and ablation:
+        raise InputError("is measured apart from --ablation", where="--cache-sweep", remedy="give one of the two")
     plan = Plan(
         vocabularies=words(vocab), texts=words(text), entries=words(entry), engines=words(engines), states=words(state),
         repeat=repeat, cpu=cpu, size=int(size * 1e6), tables=everything or not (load or growth or threads > 1),
         load=load or everything, growth=growth or everything, threads=threads > 1 or everything, ablation=ablation,
-        switches=switches, short=everything, roster=tuple(roster or ()), command=spelled(context),
+        sweep=cache_sweep, switches=switches, short=everything, roster=tuple(roster or ()), command=spelled(context),
     )
     console = Console(stderr=True)
     try:
@@ -73,11 +85,13 @@ def bench(
         typer.echo("tokassay: interrupted; a bench is measured in one run, nothing of it is kept", err=True)
         raise typer.Exit(130) from None
     if markdown is not None:
-        write(markdown, report, plan)
+        write(markdown, report, tokens)
+    if figure is not None:
+        draw(figure, report)
     if as_json:
         print_json(report)
     else:
-        show(report)
+        show(report, tokens)
     raise typer.Exit(AGREED if report["exit_code"] == 0 else NOTHING)
 
 
@@ -89,7 +103,7 @@ def spelled(context: typer.Context) -> str:
     for parameter in context.command.params:
         value = context.params.get(parameter.name or "")
         source = context.get_parameter_source(parameter.name or "")
-        if source is None or source.name != "COMMANDLINE" or parameter.name == "markdown":
+        if source is None or source.name != "COMMANDLINE" or parameter.name in PLACES:
             continue
         flag = max(parameter.opts, key=len)
         if isinstance(value, bool):
@@ -114,7 +128,7 @@ def words(given: list[str] | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in found if name))
 
 
-def show(report: dict[str, object]) -> None:
+def show(report: dict[str, object], ids: bool) -> None:
     """Every table of the report on standard output, and what has no figure."""
     from rich.console import Console
     from rich.table import Table
@@ -124,7 +138,7 @@ def show(report: dict[str, object]) -> None:
     console = Console(highlight=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=WIDTH)
-    for table in tables(report):
+    for table in tables(report, tokens=ids):
         made = Table(title=table.title, title_justify="left")
         for number, column in enumerate(table.columns):
             made.add_column(Text(column), justify="right" if number else "left", overflow="fold")
@@ -137,15 +151,24 @@ def show(report: dict[str, object]) -> None:
         console.print("nothing was measured", markup=False)
 
 
-def write(path: Path, report: dict[str, object], plan: Plan) -> None:
+def write(path: Path, report: dict[str, object], ids: bool) -> None:
     """The Markdown page; where the file has markers, only what stands between them is replaced."""
     from tokassay.harness.bench_report import between_markers, markdown
     from tokassay.harness.errors import InputError
 
     try:
         before = path.read_text(encoding="utf-8") if path.exists() else ""
-        path.write_text(between_markers(before, markdown(report)), encoding="utf-8")
+        path.write_text(between_markers(before, markdown(report, tokens=ids)), encoding="utf-8")
     except OSError as error:
-        raise InputError(
-            f"cannot be written: {error.strerror}", where=str(path), remedy="name a file in a folder that is there"
-        ) from error
+        raise InputError(f"cannot be written: {error.strerror}", where=str(path), remedy=FOLDER) from error
+
+
+def draw(path: Path, report: dict[str, object]) -> None:
+    """The sweep as a figure."""
+    from tokassay.harness.bench_sweep import chart
+    from tokassay.harness.errors import InputError
+
+    try:
+        chart(path, report)
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", where=str(path), remedy=FOLDER) from error

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tokassay.engines.client import Unsupported
 from tokassay.engines.roster import EngineSpec, load_roster
 from tokassay.harness.bench import (
     PIECE,
+    PLAIN,
     STATES,
     Cell,
     Contestant,
@@ -24,6 +26,7 @@ from tokassay.harness.bench import (
 from tokassay.harness.bench_load import LoadRow, run_load
 from tokassay.harness.errors import InputError
 from tokassay.harness.load import Loaded, load_vocabulary
+from tokassay.harness.rates import percentile
 from tokassay.harness.texts import Half, Text, load_text
 
 A, B = b"first..." + b"cold text " * 700, b"second.." + b"warm text " * 900
@@ -155,6 +158,26 @@ def test_merging_alone_is_a_reference_for_what_is_one_pretoken(gpt2: Loaded, kin
         Reference([], open_one, piece).expected(gpt2, Half(b"two words"), False)
 
 
+def test_the_oracle_is_the_reference_for_the_longest_match(gpt2: Loaded) -> None:
+    """Which tiktoken does not compute; for byte-pair encoding it is never asked."""
+    engines = load_roster()
+    open_one = opener(engines)
+    tiktoken, plain = (contestant(name, engines) for name in ("tiktoken", PLAIN))
+    reference = Reference([tiktoken], open_one, plain=plain)
+    greedy = load_vocabulary("gpt2@greedy-longest")
+    text = Text("test", "a test's", (), (), Half(A), Half(B))
+    for entry in ("whole", "documents-list", "batch-flat", "batch-list"):
+        (result,) = run_cell(
+            Cell(greedy, text, entry), [contestant("dat-greedy", engines)], open_one=open_one, reference=reference,
+            states=("cold",), repeat=1,
+        )
+        assert result.rows[0].exact, result.rows[0]
+        assert result.source.startswith("oracle ")
+    assert reference.expected(gpt2, text.a, False).source == "tiktoken 0.14.0"
+    with pytest.raises(NoReference):
+        Reference([tiktoken], open_one).expected(greedy, text.a, False)
+
+
 # -- states and order -------------------------------------------------------------------------------------
 
 
@@ -203,6 +226,49 @@ def test_load_is_measured_with_the_first_hundred_bytes(roster: dict[str, EngineS
     assert [row.verdict for row in rows] == ["exact", "void", "crash"]
     assert len(rows[0].load_ns) == len(rows[0].first_cpu_ns) == 2
     assert [row.to_json()["ms"] is None for row in rows] == [False, True, True]
+    assert [row.to_json()["cpu_ms_p95"] is None for row in rows] == [False, True, True]
+    assert {row.state for row in rows} == {"warm"}
+
+
+def test_cold_and_warm_take_turns(roster: dict[str, EngineSpec], gpt2: Loaded, tmp_path: Path) -> None:
+    """Before each cold load the engine's process has started, and is given the paths that it will read."""
+    seen: list[list[str]] = []
+
+    def before(paths: Any) -> None:
+        with (tmp_path / "log").open("a", encoding="utf-8") as out:
+            out.write("- - dropped\n")
+        seen.append([Path(path).name for path in paths])
+
+    who = [Contestant("none", roster["none"], {"log": str(tmp_path / "log")})]
+    rows = run_load(
+        gpt2, Half(A[:100]), who, open_one=opener(roster), open_cold=opener(roster, before_load=before), repeat=2,
+        reference=Reference([contestant("none", roster)], opener(roster)),
+    )
+    assert [(row.engine, row.state, row.verdict, len(row.load_ns)) for row in rows] == [
+        ("none", "cold", "exact", 2), ("none", "warm", "exact", 2)]
+    assert [line[2] for line in log(tmp_path) if line[2] in ("dropped", "load")] == ["dropped", "load", "load"] * 2
+    assert {"vocab.tiktoken", "tokenizer.json"} <= set(seen[0]) and len(seen) == 2
+
+
+def test_what_cannot_be_cold_has_no_cold_figure(roster: dict[str, EngineSpec], gpt2: Loaded) -> None:
+    def kept(paths: Any) -> None:
+        raise Unsupported("vocab.tiktoken stays in the page cache")
+
+    who = [contestant("none", roster)]
+    cold, warm = run_load(
+        gpt2, Half(A[:100]), who, open_one=opener(roster), open_cold=opener(roster, before_load=kept), repeat=2,
+        reference=Reference(who, opener(roster)),
+    )
+    assert (cold.verdict, cold.detail) == ("unsupported", "vocab.tiktoken stays in the page cache")
+    assert (cold.to_json()["ms"], warm.verdict) == (None, "exact")
+
+
+def test_a_percentile_is_the_nearest_rank() -> None:
+    """By the definition of the nearest rank: the ceil(share * n)-th of the sorted values."""
+    values = [float(value) for value in range(1, 21)]
+    assert (percentile(values, 0.95), percentile(values, 0.5), percentile(values[:7], 0.95)) == (19.0, 10.0, 7.0)
+    assert percentile([3.0, 1.0, 2.0], 0.95) == 3.0
+    assert percentile([5.0], 0.0) == 5.0
 
 
 def test_load_and_first_call_are_added() -> None:

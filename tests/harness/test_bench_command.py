@@ -168,12 +168,33 @@ def test_load_is_a_table_of_its_own(report: dict[str, Any]) -> None:
         {"engine": "a", "verdict": "exact", "detail": "", "ms": spread, "cpu_ms": spread},
         {"engine": "b", "verdict": "void", "detail": "x", "ms": None, "cpu_ms": None},
     ]
-    rows = [{"vocab": "gpt2", "reference": "r", **row} for row in rows]
+    rows = [
+        {"vocab": "gpt2", "reference": "r", "state": "warm", "ms_p95": 2.5 if row["ms"] else None,
+         "cpu_ms_p95": 2.6 if row["ms"] else None, **row}
+        for row in rows
+    ]
+    half = {"median": 4.0, "min": 3.0, "max": 5.0}
+    rows = [{**rows[0], "state": "cold", "cpu_ms": half}, *rows]
     made = {**report, "cells": [], "load": rows}
     (table,) = tables(made)
-    assert table.rows == [["a", "2.00 (1.00–3.00)", "2.00 (1.00–3.00)", "1.00"], ["b", "void", "void", "–"]]
-    assert voids(made) == ["b (gpt2, load): void: x"]
-    assert measured(made) and not measured({**made, "load": rows[1:]})
+    two = "2.00 (1.00–3.00)"
+    assert table.rows == [
+        ["a", "cold", two, "2.50", "4.00 (3.00–5.00)", "2.60", "1.00"], ["a", "warm", two, "2.50", two, "2.60", "1.00"],
+        ["b", "warm", "void", "–", "void", "–", "–"],
+    ]
+    assert voids(made) == ["b (gpt2, load, warm): void: x"]
+    assert measured(made) and not measured({**made, "load": rows[2:]})
+
+
+def test_ids_a_second_beside_megabytes(report: dict[str, Any]) -> None:
+    """cold: 20,000 bytes at the median speed, as many ids as tiktoken gives for them."""
+    cell = report["cells"][0]
+    assert 0 < cell["tokens"] < cell["bytes"]
+    row = next(row for row in cell["engines"] if row["engine"] == "tiktoken")
+    right = f"; {row['mb_s']['median'] * cell['tokens'] / cell['bytes']:.1f} M ids/s"
+    shown = tables(report, tokens=True)[0].rows[0]
+    assert shown[2].endswith(right) and "ids/s" not in shown[3]  # of the void one
+    assert "ids/s" not in str(tables(report))
 
 
 def test_names_are_parted_by_commas_outside_of_brackets() -> None:

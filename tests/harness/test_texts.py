@@ -43,10 +43,20 @@ def test_halves_take_turns_and_are_thinned_evenly() -> None:
 
 
 def test_a_half_ends_at_a_character() -> None:
-    a, _ = split(["é".encode() * 50] * 2, 51)
-    assert a.decode() == ""
+    a, _ = split(["é".encode() * 50] * 2, 97)
+    assert a.decode() == "é" * 48
     a, _ = split(["é".encode() * 50] * 2, 100)
     assert a.decode() == "é" * 50
+
+
+def test_a_text_smaller_than_a_group_is_taken_from_all_over() -> None:
+    """Groups are of 64 kB; a text of 60 bytes is no empty one."""
+    lines = b"".join(b"%05d\n" % number for number in range(20_000))
+    a, b = split([lines[:60_000], lines[60_000:]], 96)
+    assert (len(a), len(b)) == (96, 96)
+    assert a.split() == [b"%05d" % (1250 * place + line + (place > 0)) for place in range(8) for line in range(2)]
+    a, _ = split(["é".encode() * 5000] * 2, 80)
+    assert a.decode() == "é" * 40
 
 
 def test_crafted_kinds_need_nothing_and_differ_in_their_halves() -> None:

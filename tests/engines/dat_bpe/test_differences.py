@@ -19,8 +19,8 @@ from tokassay.engines.dat_bpe import Encoder, _core
 LONG = os.environ.get("TOKASSAY_DIFFERENCES", "") == "1"
 LEVELS = _core.LEVELS[: _core.best_level() + 1]
 PATTERNS = ["gpt2", "cl100k", "cl100k-trailing", "qwen2", "qwen3.5", "o200k", "tekken", "deepseek"]
-THREADS = range(1, 33) if LONG else (1, 2, 3, 8, 32)
-BITS = (0, *range(8, 21)) if LONG else (0, 8, 12, 20)
+THREADS = range(1, 33)
+BITS = (0, *range(8, 21))
 
 
 @cache

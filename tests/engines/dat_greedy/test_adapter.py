@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -72,3 +73,15 @@ def test_what_it_refuses_by_name(load: Callable[..., module.Adapter], changes: d
 def test_no_file(load: Callable[..., module.Adapter]) -> None:
     with pytest.raises(Unsupported, match="31 bits"):
         module.Adapter().load(CONTRACT, {"tiktoken": "ranks"}, 1, {})
+
+
+def test_every_entry_of_a_bench_gives_the_same_ids(load: Callable[..., module.Adapter]) -> None:
+    adapter = load()
+    documents = [b"abcab", b"", b"\xff\x00", b"ab" * 300]
+    right = [Greedy.from_tokens(BYTES | {b"ab": 256}).encode(document).tolist() for document in documents]
+    assert adapter.entries == ("whole", "documents_list", "batch_flat", "batch_list")
+    assert [adapter.whole(document).tolist() for document in documents] == right
+    assert [adapter.documents_list(document) for document in documents] == right
+    assert adapter.batch_list(documents, 1) == adapter.batch_list(documents, 2) == right
+    values, offsets = adapter.batch_flat(documents, 2)
+    assert [values[a:b].tolist() for a, b in pairwise(offsets.tolist())] == right

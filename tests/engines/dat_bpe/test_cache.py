@@ -1,0 +1,79 @@
+"""The pretoken cache at each of its sizes: a hit gives what a miss gave, and what was driven out is encoded again."""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+from importlib.resources import files
+
+import numpy
+import pytest
+from tokassay.engines.dat_bpe import Encoder, _core
+
+SIZES = range(8, 21)
+
+
+@cache
+def pieces() -> list[bytes]:
+    """Each is one pretoken of GPT-2: real words, and words that a careless key would take for one another."""
+    chance = random.Random(11)
+    sample = (files("tokassay.fixtures") / "sample" / "shakespeare.txt").read_bytes()
+    made = [b" " + word for word in sample.split() if word.isalpha()][:4000]
+    # Keys are padded with NUL, lengths stand beside them: NULs of every length, and words that go on with nothing else.
+    made += [b"\0" * size for size in range(1, 41)] + [b"\xff" * size for size in range(1, 41)]
+    made += [letter * size for letter in (b"a", b"ab", "д".encode(), "漢".encode()) for size in range(1, 33)]
+    # Around 15 and 31 bytes, where one cache ends and the next; one byte changed at each place.
+    for size in (7, 8, 9, 14, 15, 16, 17, 30, 31, 32, 33):
+        word = bytes(chance.choices(b"etaoin", k=size))
+        made += [word[:at] + b"z" + word[at + 1 :] for at in range(size)]
+    return made
+
+
+@cache
+def flood() -> list[bytes]:
+    """More words than the largest cache has entries a thread could keep of a small one: they drive others out."""
+    chance = random.Random(12)
+    return [bytes(chance.choices(b"abcdefghij", k=chance.randint(3, 15))) for _ in range(30_000)]
+
+
+@cache
+def plain() -> Encoder:
+    """Neither cache, nor any other optimization."""
+    return Encoder.load("gpt2", cache_bits=0, level="scalar", without=list(_core.USES))
+
+
+@cache
+def right(kind: str) -> list[list[int]]:
+    return [plain().encode_list(piece) for piece in (pieces() if kind == "pieces" else flood())]
+
+
+@pytest.fixture(scope="module")
+def profile(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = str(tmp_path_factory.mktemp("cache") / "gpt2.profile")
+    Encoder.load("gpt2").save(path)
+    return path
+
+
+@pytest.mark.parametrize("bits", SIZES)
+def test_a_hit_equals_a_miss(profile: str, bits: int) -> None:
+    encoder = Encoder.open(profile, cache_bits=bits)
+    for when in ("missed", "hit"):
+        assert [encoder.encode_list(piece) for piece in pieces()] == right("pieces"), when
+    assert [encoder.encode_list(piece) for piece in flood()] == right("flood")
+    assert [encoder.encode_list(piece) for piece in reversed(pieces())] == right("pieces")[::-1], "driven out"
+
+
+@pytest.mark.parametrize("bits", SIZES)
+def test_in_batches_over_threads_too(profile: str, bits: int) -> None:
+    """A thread has a cache of its own, and a batch looks up many pieces before the first that is missing is encoded."""
+    encoder = Encoder.open(profile, cache_bits=bits)
+    documents = pieces() + flood() + pieces()
+    ids = [number for row in (*right("pieces"), *right("flood"), *right("pieces")) for number in row]
+    for threads in (1, 3):
+        assert numpy.array_equal(encoder.encode_batch(documents, threads=threads)[0], ids)
+
+
+def test_each_is_one_pretoken() -> None:
+    encoder = plain()
+    assert all(encoder.pretokens(piece) == [(0, len(piece))] for piece in pieces() + flood())
+    assert {len(piece) for piece in pieces()} >= set(range(1, 41))
