@@ -93,6 +93,13 @@ def sanitize(session: nox.Session) -> None:
 
 
 @nox.session
+def builds(session: nox.Session) -> None:
+    """The C sources without optimization, with it, for this processor, with link-time optimization: one digest."""
+    session.install("numpy>=2.0", "cython>=3.1", "setuptools>=77")
+    session.run("python", "tests/native/builds.py", *session.posargs)
+
+
+@nox.session
 def races(session: nox.Session) -> None:
     """The C sources under the thread sanitizer, many threads on one encoder."""
     session.install("numpy>=2.0", "cython>=3.1", "setuptools>=77")

@@ -84,7 +84,7 @@ def chart(path: Path, report: Mapping[str, Any]) -> None:
     lines(
         path, made, marks, title="Pretoken cache: speed over its number of entries",
         x_label="entries (32 bytes each)", y_label="MB of input a second of CPU time",
-        note="diamond: the smallest cache with 95 % of the best median; level at the left end: no cache",
+        note="diamond: the smallest cache with 95 % of the best median; dotted: without a cache",
     )
 
 
