@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from tokassay.harness.cli import VERBS
 ROOT = Path(__file__).resolve().parent.parent.parent
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```(?:sh|bash|console|shell)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+INLINE = re.compile(r"`([^`\n]+)`")
 HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
 
 
@@ -104,6 +106,50 @@ def test_sessions_shown_exist() -> None:
     assert {"tests", "lint", "types", "audit", "sanitize", "races", "nightly", "docs"} <= sessions
 
 
+def spec_rows() -> list[tuple[str, str]]:
+    """(first cell, the rest) of each row of a table of docs/SPEC-ROWS.md that says what shows something."""
+    found, inside = [], False
+    for line in (ROOT / "docs" / "SPEC-ROWS.md").read_text("utf-8").splitlines():
+        first, _, rest = line.removeprefix("|").partition("|")
+        inside = line.startswith("|") and (inside or first.strip() == "row")
+        if inside and first.strip() != "row" and not first.startswith("--"):
+            found.append((first.strip(), rest))
+    return found
+
+
+def missing_test(node: str) -> str:
+    """What of `tests/….py::name` does not exist; '' where it is a test of that file."""
+    name, _, function = node.partition("::")
+    path = ROOT / name
+    if not path.is_file():
+        return f"no file {name}"
+    tree = ast.parse(path.read_text("utf-8"))
+    found = {each.name for each in tree.body if isinstance(each, ast.FunctionDef)}
+    return "" if function in found and function.startswith("test_") else f"no test {function} in {name}"
+
+
+def wrong_reference(text: str) -> str:
+    """What an inline code of docs/SPEC-ROWS.md names that does not exist (a test, a command, a session), else ''."""
+    words = shlex.split(text) if re.match(r"(tokassay|nox) ", text) else []
+    if words[:1] == ["tokassay"]:
+        return wrong_with(words)
+    if words[:2] == ["nox", "-s"]:
+        return "" if f"def {words[2]}(session" in (ROOT / "noxfile.py").read_text("utf-8") else f"no session {words[2]}"
+    return missing_test(text) if text.startswith("tests/") else ""
+
+
+def test_what_the_rows_of_the_specifications_name_exists() -> None:
+    text = (ROOT / "docs" / "SPEC-ROWS.md").read_text("utf-8")
+    assert [wrong for code in INLINE.findall(text) if (wrong := wrong_reference(code))] == []
+
+
+def test_every_row_of_the_specifications_is_shown_by_something_or_is_for_later() -> None:
+    rows = spec_rows()
+    assert len(rows) > 40
+    bare = [row for row, rest in rows if not INLINE.search(rest) and "](" not in rest and " later: " not in rest]
+    assert bare == []
+
+
 def test_the_gate_runs_the_second_command_of_the_readme() -> None:
     blocks = FENCE.findall((ROOT / "README.md").read_text("utf-8"))
     gate = (ROOT / ".ci" / "run").read_text("utf-8")
@@ -114,3 +160,11 @@ def test_the_checker_itself_sees_what_is_wrong() -> None:
     assert wrong_with(["tokassay", "assay"]) == "no verb assay"
     assert wrong_with(["tokassay", "encode", "--no-such-option"]) == "no option --no-such-option"
     assert wrong_with(["tokassay", "encode", "--hex", "61"]) == ""
+    this = "tests/docs/test_docs.py"
+    assert wrong_reference(f"{this}::test_links_lead_somewhere") == ""
+    assert wrong_reference(f"{this}::test_no_such") == f"no test test_no_such in {this}"
+    assert wrong_reference(f"{this}::documents") == f"no test documents in {this}"
+    assert wrong_reference("tests/no_such.py::test_x") == "no file tests/no_such.py"
+    assert wrong_reference("nox -s no-such") == "no session no-such"
+    assert wrong_reference("tokassay bench --no-such") == "no option --no-such"
+    assert wrong_reference("cache_bits") == ""
