@@ -110,7 +110,7 @@ def tables(report: dict[str, Any], *, tokens: bool = False) -> list[Table]:
     """All tables of a report, in order. `tokens`: millions of ids a second beside each speed."""
     if report["switches"]:
         return [switch_table(report), *ablation_tables(report)]
-    if report["sweep"]:
+    if report.get("sweep"):
         return sweep_tables(report)
     return [*speed_tables(report, tokens=tokens), *load_tables(report), *growth_tables(report), *thread_tables(report)]
 
@@ -308,7 +308,7 @@ def markdown(report: dict[str, Any], *, tokens: bool = False) -> str:
     machine = report["machine"]
     references = ", ".join(report["references"]) or "none"
     lines = [
-        "# Ablation" if report["switches"] else "# Cache sweep" if report["sweep"] else "# Benchmarks",
+        "# Ablation" if report["switches"] else "# Cache sweep" if report.get("sweep") else "# Benchmarks",
         "",
         f"Made by `{report['command']}` on {report['finished'][:10]}.",
         "",
