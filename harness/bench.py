@@ -12,7 +12,7 @@ import contextlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from tokassay.engines.client import Host, HostFailure, Measured
@@ -48,7 +48,10 @@ class Contestant:
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
-Opener = Callable[[Contestant, Loaded], Host]
+class Opener(Protocol):
+    """Opens a contestant in a process of its own, loaded; `first` is Host.load's."""
+
+    def __call__(self, who: Contestant, loaded: Loaded, first: tuple[str, bytes] | None = None, /) -> Host: ...
 
 
 @dataclass(frozen=True)
@@ -123,11 +126,11 @@ def opener(
     `before_load` is open_host's.
     """
 
-    def open_one(who: Contestant, loaded: Loaded) -> Host:
+    def open_one(who: Contestant, loaded: Loaded, first: tuple[str, bytes] | None = None) -> Host:
         contract = target(who.spec.name, loaded.contract, {**roster, who.spec.name: who.spec}).contract
         return open_host(
             who.spec.name, loaded, contract, roster=roster, threads=threads, options=who.options, cpus=cpus,
-            cpu_limit=False, before_load=before_load,
+            cpu_limit=False, before_load=before_load, first=first,
         )
 
     return open_one

@@ -107,14 +107,16 @@ def open_host(
     cpus: Sequence[int] = (),
     cpu_limit: bool = True,
     before_load: Callable[[Iterable[str]], None] | None = None,
+    first: tuple[str, bytes] | None = None,
 ) -> Host:
     """A host of the engine `name` (or `oracle`), started and loaded, ready to be asked; the caller closes it.
 
     `contract` is `loaded.contract` under the variants and the special-token policy that are wanted; it is not
     changed. `cache` holds the files made for engines (default: the user's cache folder). `options` go to the engine's
     adapter beside the roster's; `cpus` and `cpu_limit` are the Host's. `before_load` gets the paths of the
-    files, after the process has started and right before the engine reads them. Raises Unsupported where the engine
-    cannot serve the contract, InputError for an unknown name, HostFailure where it does not start.
+    files, after the process has started and right before the engine reads them; `first` is Host.load's. Raises
+    Unsupported where the engine cannot serve the contract, InputError for an unknown name, HostFailure where it does
+    not start.
     """
     spec = find_spec(name, roster)
     if contract.algorithm not in spec.algorithms:
@@ -131,7 +133,7 @@ def open_host(
         if before_load is not None:
             host.hello()  # the engine's package is imported
             before_load(paths.values())
-        host.load(contract.to_json(), paths, options)
+        host.load(contract.to_json(), paths, options, first=first)
     except BaseException:
         host.close()
         raise
