@@ -11,8 +11,12 @@ from tokassay.harness.load import Loaded
 from tokassay.harness.rates import Spread
 from tokassay.harness.texts import load_text
 
-CRAFTED = ("letters", "spaces", "ideographs", "colliding", "unique")
-SMALL, LARGE = 64_000, 16_000_000
+SMALL, LARGE, MOST = 64_000, 16_000_000, 80_000_000
+# Each text with its larger size, in bytes. Words that never repeat fill a cache, and tables that grow: more of them.
+CRAFTED = (
+    ("letters", LARGE), ("spaces", LARGE), ("ideographs", LARGE), ("colliding", LARGE), ("unique", LARGE),
+    ("unique", MOST),
+)
 
 
 @dataclass
@@ -57,16 +61,16 @@ def run_growth(
     *,
     open_one: Opener,
     reference: Reference,
-    kinds: Sequence[str] = CRAFTED,
-    sizes: tuple[int, int] = (SMALL, LARGE),
+    kinds: Sequence[tuple[str, int]] = CRAFTED,
+    small: int = SMALL,
     repeat: int = 3,
     tick: Callable[[str], None] = lambda _: None,
 ) -> list[GrowthRow]:
-    """Each kind at both sizes, whole, cold: a row a kind and engine."""
+    """Each kind at `small` and at its own size in bytes, whole, cold: a row a kind, size and engine."""
     rows: list[GrowthRow] = []
-    for kind in kinds:
+    for kind, large in kinds:
         own = [GrowthRow(kind, who.label) for who in contestants]
-        for size in sizes:
+        for size in (small, large):
             cell = Cell(loaded, load_text(kind, size), WHOLE)
             (result,) = run_cell(
                 cell, contestants, open_one=open_one, reference=reference, states=(COLD,), repeat=repeat, tick=tick

@@ -170,14 +170,16 @@ def growth_tables(report: dict[str, Any]) -> list[Table]:
     made = []
     for vocab in dict.fromkeys(row["vocab"] for row in report["growth"]):
         own = [row for row in report["growth"] if row["vocab"] == vocab]
-        sizes = [size["bytes"] for size in own[0]["sizes"]]
-        heads = [f"ns a byte, {size / 1e6:g} MB" for size in sizes]
-        table = Table(f"{vocab}: crafted texts, whole, cold", ["text", "engine", *heads, "growth", "peak memory, MB"])
+        small = own[0]["sizes"][0]["bytes"]
+        heads = [f"ns a byte, {small / 1e6:g} MB", "larger, MB", "ns a byte", "growth", "peak memory, MB"]
+        table = Table(f"{vocab}: crafted texts, whole, cold", ["text", "engine", *heads])
         for row in own:
-            shown = [_spread(size["ns_byte"], size) for size in row["sizes"]]
-            growth = f"{row['growth']:.2f}" if row["growth"] else "–"
-            peak = row["sizes"][-1]["peak_bytes"]
-            table.rows.append([row["text"], row["engine"], *shown, growth, f"{peak / 1e6:.0f}" if peak else "–"])
+            least, larger = row["sizes"]
+            table.rows.append([
+                row["text"], row["engine"], _spread(least["ns_byte"], least), f"{larger['bytes'] / 1e6:g}",
+                _spread(larger["ns_byte"], larger), f"{row['growth']:.2f}" if row["growth"] else "–",
+                f"{larger['peak_bytes'] / 1e6:.0f}" if larger["peak_bytes"] else "–",
+            ])
         made.append(table)
     return made
 

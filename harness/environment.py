@@ -84,13 +84,21 @@ def installation(requirement: str) -> str:
     return sha.hexdigest()
 
 
+def system() -> str:
+    """System, kernel to the second number, machine and C library. What a release says beyond names a host's maker."""
+    kernel = re.match(r"\d+(\.\d+)?", platform.release())
+    libc = " ".join(platform.libc_ver()).strip()
+    words = [platform.system(), kernel[0] if kernel else "", platform.machine()]
+    return " ".join(filter(None, words)) + (f", {libc}" if libc else "")
+
+
 def capture() -> dict[str, Any]:
     """The environment as it goes into the store; nothing that names the user, the host or a path."""
     name, features = processor()
     return {
         "python": sys.version.split()[0],
         "implementation": platform.python_implementation(),
-        "platform": platform.platform(),
+        "platform": system(),
         "cpu": name,
         "cpu_features": features,
         "cores": psutil.cpu_count(logical=True) or 0,

@@ -11,8 +11,8 @@ from tokassay.engines.dat_bpe.errors import LoadError
 
 # 2**18 entries of 32 bytes hold what 8 MB of text bring, and are fetched ahead; docs/ABLATION.md has the sweep.
 CACHE_BITS, CACHE_BITS_MOST = 18, 24
-# 2**13 entries of 128 bytes, for pieces of up to 31 bytes and 23 ids: one in ten of Russian, one in a hundred of code.
-WIDE_BITS = 13
+# 2**14 entries of 128 bytes, for pieces of up to 31 bytes and 23 ids: one in ten of Russian, one in a hundred of code.
+WIDE_BITS = 14
 BEST = "best"
 
 

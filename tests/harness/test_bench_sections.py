@@ -31,8 +31,8 @@ def test_growth_is_of_two_sizes_and_only_of_exact_ids(roster: dict[str, EngineSp
     open_one = opener(roster)
     who = [contestant(name, roster) for name in ("none", "wrong")]
     rows = run_growth(
-        gpt2, who, open_one=open_one, reference=Reference(who[:1], open_one), kinds=("letters", "unique"),
-        sizes=(900, 9_000), repeat=1,
+        gpt2, who, open_one=open_one, reference=Reference(who[:1], open_one), repeat=1,
+        kinds=(("letters", 9_000), ("unique", 8_000)), small=900,
     )
     assert [(row.kind, row.engine) for row in rows] == [
         ("letters", "none"), ("letters", "wrong"), ("unique", "none"), ("unique", "wrong")
@@ -40,7 +40,7 @@ def test_growth_is_of_two_sizes_and_only_of_exact_ids(roster: dict[str, EngineSp
     assert [row.growth is None for row in rows] == [False, True, False, True]
     assert rows[1].verdicts == {900: "void", 9_000: "void"}
     assert rows[0].peak[9_000] > 1 << 20
-    assert [size["bytes"] for size in rows[0].to_json()["sizes"]] == [900, 9_000]
+    assert [[size["bytes"] for size in row.to_json()["sizes"]] for row in rows[1:3]] == [[900, 9_000], [900, 8_000]]
 
 
 def test_growth_is_time_a_byte_over_time_a_byte() -> None:
