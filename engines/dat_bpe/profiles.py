@@ -13,6 +13,7 @@ import os
 import stat
 import struct
 import tempfile
+from array import array
 from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -115,7 +116,8 @@ def read(path: str | os.PathLike[str]) -> tuple[mmap.mmap, dict[str, Any], dict[
 
 def _about(data: mmap.mmap, where: str) -> dict[str, Any]:
     try:
-        about = json.loads(_core.about_profile(data))
+        # As text: of bytes, json first looks which encoding they have.
+        about = json.loads(_core.about_profile(data).decode())
     except _core.DamagedError as error:
         raise ProfileError(_damage(data), where=where, remedy=AGAIN) from error
     except (ValueError, RecursionError) as error:
@@ -198,8 +200,7 @@ def _added_columns(tokens: list[AddedToken]) -> tuple[Any, ...]:
     offsets = [0]
     for _, text, _ in rows:
         offsets.append(offsets[-1] + len(text))
-    numbers = memoryview(struct.pack(f"={len(offsets)}Q", *offsets)).cast("Q")
-    ids = memoryview(struct.pack(f"={len(rows)}I", *[row[0] for row in rows])).cast("I")
+    numbers, ids = array("Q", offsets), array("I", [row[0] for row in rows])
     return b"".join([row[1] for row in rows]), numbers, ids, bytes([row[2] for row in rows])
 
 

@@ -53,7 +53,6 @@ void dat_rename(const dat_vocab *vocab, uint32_t *tokens, size_t count)
 dat_status dat_known(const dat_vocab *vocab, dat_scratch *scratch, const uint8_t *piece, size_t size, uint64_t low,
                      uint64_t high, int whole, int *forget, dat_ids *out)
 {
-    uint32_t index = DAT_NONE;
     *forget = 0;
     if (size <= DAT_WIDE_BYTES && scratch->cache.wide != NULL) {
         uint64_t key[4];
@@ -69,18 +68,21 @@ dat_status dat_known(const dat_vocab *vocab, dat_scratch *scratch, const uint8_t
             return status;
         }
     }
+    /* A token that merging does not reach is what a whole piece is, and not what a part of one is. */
     if (size <= DAT_CACHE_BYTES && (scratch->settings.uses & DAT_USE_WORDS)) {
         const dat_word *word = dat_words_find(&vocab->words, low, high);
-        index = word != NULL ? word->index : DAT_NONE;
-    } else {
-        index = whole_piece(vocab, piece, size, 0);
+        if (word == NULL) {
+            return DAT_OK;
+        }
+        *forget = !word->reachable;
+        return whole || !*forget ? append_id(out, word->id) : DAT_OK;
     }
-    if (index < vocab->count) {
-        /* A token that merging does not reach is what a whole piece is, and not what a part of one is. */
-        *forget = !(vocab->merges.flags[index] & DAT_REACHABLE);
-        return whole || !*forget ? append_id(out, dat_id(vocab, index)) : DAT_OK;
+    uint32_t index = whole_piece(vocab, piece, size, 0);
+    if (index == DAT_NONE) {
+        return DAT_OK;
     }
-    return DAT_OK;
+    *forget = !(vocab->merges.flags[index] & DAT_REACHABLE);
+    return whole || !*forget ? append_id(out, dat_id(vocab, index)) : DAT_OK;
 }
 
 void dat_keep(dat_scratch *scratch, const uint8_t *piece, size_t size, uint64_t low, uint64_t high, const uint32_t *ids,

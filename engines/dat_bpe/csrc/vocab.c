@@ -392,7 +392,7 @@ static dat_status fill_words(const builder *made, dat_profile *profile)
                 return DAT_TOO_MANY; /* a vocabulary made for that: the hash is known */
             }
         }
-        words[slot] = (dat_word){low, high, made->tokens.ids[old], i, 0};
+        words[slot] = (dat_word){low, high, made->tokens.ids[old], i, made->flags[old] & DAT_REACHABLE};
     }
     return DAT_OK;
 }

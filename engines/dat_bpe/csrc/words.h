@@ -5,11 +5,11 @@
 #include "cache.h"
 #include "pairs.h"
 
-/* 24 bytes would do; 32 let two share a cache line, and a probe costs one miss of it. */
+/* Two share a cache line, and a probe costs one miss of it: all that is asked of a word stands in it. */
 typedef struct {
     uint64_t low, high; /* a cache key; high 0: empty */
     uint32_t id, index;
-    uint64_t reserved;
+    uint64_t reachable; /* 1: merging its bytes gives it */
 } dat_word;
 
 typedef struct {

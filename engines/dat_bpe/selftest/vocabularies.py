@@ -208,24 +208,24 @@ def _two_check(name: str, first: int) -> str:
 
 
 @cache
-def _words(name: str) -> tuple[dict[tuple[int, int], tuple[int, int]], str]:
+def _words(name: str) -> tuple[dict[tuple[int, int], tuple[int, int, int]], str]:
     rows = profile_of(name).sections["words"].astype(numpy.uint64).reshape(-1, 4)
     used = rows[:, 1] != 0
     place = numpy.flatnonzero(used).astype(numpy.uint64)
     low, high, both = rows[used, 0], rows[used, 1], rows[used, 2]
     home = word_hash(low, high) >> U64(64 - profile_of(name).head["word_bits"])
-    found = zip((both & U64(NONE)).tolist(), (both >> U64(32)).tolist(), strict=True)
+    found = zip((both & U64(NONE)).tolist(), (both >> U64(32)).tolist(), rows[used, 3].tolist(), strict=True)
     return dict(zip(zip(low.tolist(), high.tolist(), strict=True), found, strict=True)), _unbroken(home, place, used)
 
 
 def _words_check(name: str, length: int) -> str:
-    """Every token of this length is a word, by its bytes and length, with its id and index."""
+    """Every token of this length is a word, by its bytes and length, with its id and index, and reached by merging."""
     words, wrong = _words(name)[0], []
     for index in _by_length(name)[length]:
         token = in_order(name)[index]
         key = token.ljust(15, b"\0") + bytes([length])
         number = int.from_bytes(key[:8], "little"), int.from_bytes(key[8:], "little")
-        if words.get(number) != (ranks_of(name)[token], index):
+        if words.get(number) != (ranks_of(name)[token], index, 1):
             wrong.append(token)
     return none_of(wrong)
 
