@@ -16,6 +16,7 @@ from tokassay.harness.contract import Contract
 from tokassay.harness.errors import InputError
 from tokassay.harness.variants import parse_variants
 from tokassay.oracles.oracle import Oracle
+from tokassay.reports.write import write_report
 
 # A Sogdian mark of Unicode 11.0 (combining class 230) before an overlay (class 1): later versions exchange the two.
 YOUNG = "a\U00010f4c\u20d8"
@@ -69,7 +70,9 @@ def test_what_python_says_of_the_document() -> None:
 
 
 @pytest.mark.parametrize("version", ["9.0", "10.0"])
-def test_its_own_version_is_declared_and_explained(audited: Callable[..., Any], version: str) -> None:
+def test_its_own_version_is_declared_and_explained(
+    audited: Callable[..., Any], tmp_path: Path, version: str
+) -> None:
     run = audited(version, *PLAIN, YOUNG)
     assert run.verdicts("dat-bpe") == {"match": 5}
     assert run.verdicts("other") == {"match": 4, "declared": 1}
@@ -78,6 +81,8 @@ def test_its_own_version_is_declared_and_explained(audited: Callable[..., Any], 
     assert found["domain"] == "neutral"
     assert f"NFC of Unicode {version}" in found["explanation"] and "NFC of Unicode 16.0" in found["explanation"]
     assert f"oracle@16.0+nfc{version}" in found["command"]
+    pages = write_report(run.store, run.outcome.run, tmp_path / "report")
+    assert f"16.0, normalizer {version}" in pages[1].read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("version", ["", "11.0", "14.0"])
