@@ -29,6 +29,15 @@ def pytest(session: nox.Session, *words: str, profile: str = "ci", env: dict[str
     session.run("pytest", *(session.posargs or words), env={"HYPOTHESIS_PROFILE": profile, **(env or {})})
 
 
+def fetched(session: nox.Session, name: str) -> None:
+    """Fetch a suite's corpora, and its vocabularies that the package does not bring."""
+    suite = tomllib.loads(Path(f"harness/presets/{name}.toml").read_text(encoding="utf-8"))
+    made = ("battery", "lengths", "classes", "concat", "fuzz", "specials", "sample")
+    specs = [table["spec"] for table in suite["corpus"]]
+    session.run("tokassay", "corpora", "fetch", *(spec for spec in specs if spec.partition(":")[0] not in made))
+    session.run("tokassay", "vocab", "fetch", *suite["vocabularies"])
+
+
 @nox.session
 def tests(session: nox.Session) -> None:
     """All tests on the installed package, offline once it is installed."""
@@ -77,12 +86,17 @@ def audit(session: nox.Session) -> None:
 def nightly(session: nox.Session) -> None:
     """The long audit, and every property test at its longest."""
     install(session, "test")
-    suite = tomllib.loads(Path("harness/presets/nightly.toml").read_text(encoding="utf-8"))
-    made = ("battery", "lengths", "classes", "concat", "fuzz", "specials", "sample")
-    specs = [table["spec"] for table in suite["corpus"]]
-    session.run("tokassay", "corpora", "fetch", *(spec for spec in specs if spec.partition(":")[0] not in made))
+    fetched(session, "nightly")
     session.run("tokassay", "audit", "--suite", "nightly")
     pytest(session, "-n", "2", "-q", profile="nightly")
+
+
+@nox.session
+def families(session: nox.Session) -> None:
+    """The audit of every family of vocabulary: hours; `-- --vocab NAME` for one of them."""
+    install(session, "audit")
+    fetched(session, "families")
+    session.run("tokassay", "audit", "--suite", "families", *session.posargs)
 
 
 @nox.session

@@ -55,12 +55,19 @@ class EngineSpec:
     # Entry points with another byte policy than the engine: by operation, or "specials" for all of them with
     # special tokens on.
     byte_policies: dict[str, str] = field(default_factory=dict)
+    # The Unicode version of its normalizer; "": that of `unicode`.
+    normalization: str = ""
     memory_mb: int = 4096
     timeout_s: float = 120.0
     lock: Path | None = None
     options: dict[str, Any] = field(default_factory=dict)
     notes: str = ""
     source: str = ""
+
+    @property
+    def normalizes_by(self) -> str | None:
+        """The Unicode version of its normalizer; None where it can be told."""
+        return self.normalization or (None if self.unicode == "asked" else self.unicode)
 
     @property
     def pinned(self) -> str:

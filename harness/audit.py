@@ -26,7 +26,7 @@ from tokassay.harness import environment, errors
 from tokassay.harness.blocks import Block, Names, cut
 from tokassay.harness.contract import Contract
 from tokassay.harness.divergences import FAILED, Divergences
-from tokassay.harness.expect import oracle_keys
+from tokassay.harness.expect import governing_block, oracle_keys
 from tokassay.harness.lanes import Lanes, Vocabulary
 from tokassay.harness.materialize import form
 from tokassay.harness.store import Result, Store
@@ -352,7 +352,8 @@ class _Runner:
             other = next((one.engine for one in flight.lanes if one.engine != lane.engine), ORACLE)
             return other, other
         domain = flight.block.domain
-        return oracle_name(lane.held_to(operation), domain), oracle_name(flight.subject.asked, domain)
+        own = governing_block(lane.held_to(operation), flight.subject.asked, flight.block)
+        return oracle_name(own, domain), oracle_name(flight.subject.asked, domain)
 
     def cancel(self) -> None:
         for future in self.flying:
@@ -397,8 +398,10 @@ class _Stored:
 
 
 def oracle_name(contract: Contract, domain: str) -> str:
-    """The oracle under a contract's variants as the command line names it: oracle:byte-policy@unicode."""
+    """The oracle under a contract's variants as the command line names it: oracle:byte-policy@unicode+nfcversion."""
     default = Contract("", "")
     policy = "" if domain != "bytes" or contract.byte_policy == default.byte_policy else f":{contract.byte_policy}"
     unicode = "" if domain == "neutral" or contract.unicode == default.unicode else f"@{contract.unicode}"
+    if contract.normalization is not None:
+        unicode = f"@{contract.unicode}+nfc{contract.normalization}"
     return f"oracle{policy}{unicode}"

@@ -1,9 +1,9 @@
 """Contracts: what fixes the right ids of a document.
 
-A contract has a *core* (algorithm, vocabulary, normalizer, pretokenizer, special-token policy, added-token
-flags and options) and *variants* (Unicode version, byte policy). Engines of one core are compared with each
-other on neutral documents; elsewhere each is held to the oracle under its own declared variants. The identity
-of either is a digest of canonical JSON.
+A contract has a *core* (algorithm, vocabulary, normalizer, pretokenizer, special-token policy, added-token flags
+and options) and *variants* (Unicode version, byte policy, the normalizer's own Unicode version). Engines of one
+core are compared with each other on neutral documents; elsewhere each is held to the oracle under its own declared
+variants. The identity of either is a digest of canonical JSON.
 """
 
 from __future__ import annotations
@@ -22,9 +22,14 @@ ALGORITHMS = ("bpe-ranks", "bpe-pairs", GREEDY, "opaque")
 NORMALIZERS = ("none", "nfc")
 SPECIAL_POLICIES = ("off", "on")
 UNICODE_VERSIONS = ("15.0", "15.1", "16.0", "17.0")
+# From 4.1 on, a version's NFC is a later one's without the characters that it lacks (UAX #15, stability).
+NORMALIZATION_VERSIONS = (
+    "4.1", "5.0", "5.1", "5.2", "6.0", "6.1", "6.2", "6.3", "7.0", "8.0", "9.0", "10.0", "11.0", "12.0", "12.1", "13.0",
+    "14.0", *UNICODE_VERSIONS,
+)
 BYTE_POLICIES = ("reject", "replace", "replace-each-byte", "byte-alphabet", "tiktoken-bytes", "raw")
 ADDED_FLAGS = ("lstrip", "rstrip", "single_word", "normalized")
-VARIANTS = ("unicode", "byte_policy")
+VARIANTS = ("unicode", "byte_policy", "normalization")
 DEFAULT_UNICODE = "16.0"
 DEFAULT_BYTE_POLICY = "byte-alphabet"
 DIGEST_HEX = 16
@@ -34,7 +39,7 @@ AddedToken = tuple[str, int, tuple[str, ...]]
 
 @dataclass(frozen=True)
 class Contract:
-    """What fixes the right ids: a core and two variants.
+    """What fixes the right ids: a core and its variants.
 
     `vocabulary` is the SHA-256 (64 hex digits) of `Vocabulary.canonical()`, or of the file where `algorithm`
     is "opaque". `pretokenizer` holds published regular expressions applied in order, each keeping matches and
@@ -42,6 +47,7 @@ class Contract:
     matches `special_tokens` and `added_tokens` leftmost, then longest, before the pretokenizer.
     `post_processor` is named and never applied. `unknown` is the id of a byte at which no token starts, which is
     then lost; None (and no field of the JSON object) where there is no such byte, or where it is an error.
+    `normalization` is the Unicode version of the normalizer; None (and no field) where it is `unicode`.
     """
 
     algorithm: str
@@ -58,12 +64,14 @@ class Contract:
     unknown: int | None = None
     unicode: str = field(default=DEFAULT_UNICODE)
     byte_policy: str = field(default=DEFAULT_BYTE_POLICY)
+    normalization: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """All fields as JSON values (tuples become lists)."""
         value: dict[str, Any] = json.loads(json.dumps(asdict(self)))
-        if self.unknown is None:
-            del value["unknown"]  # so that a contract without it has one form, and the digest that it always had
+        for name in ("unknown", "normalization"):
+            if value[name] is None:
+                del value[name]  # so that a contract without it has one form, and the digest that it always had
         return value
 
     def core(self) -> dict[str, Any]:
@@ -73,6 +81,11 @@ class Contract:
     def canonical(self) -> bytes:
         """Sorted-key compact ASCII JSON of every field."""
         return canonical_json(self.to_json())
+
+    @property
+    def normalizes_by(self) -> str:
+        """The Unicode version of the normalizer."""
+        return self.normalization or self.unicode
 
     @cached_property
     def digest(self) -> str:
@@ -85,18 +98,21 @@ class Contract:
         return sha256(canonical_json(self.core())).hexdigest()[:DIGEST_HEX]
 
     def with_variants(
-        self, *, unicode: str | None = None, byte_policy: str | None = None, specials: str | None = None
+        self, *, unicode: str | None = None, byte_policy: str | None = None, specials: str | None = None,
+        normalization: str | None = None,
     ) -> Contract:
-        """The same contract under another Unicode version, byte policy or special-token policy (None
-        keeps)."""
+        """The same contract under another Unicode version, byte policy, special-token policy or Unicode version of the
+        normalizer (None keeps). The last is left out where it says nothing: no normalizer, or `unicode` again."""
         changed = replace(
             self,
             unicode=unicode or self.unicode,
             byte_policy=byte_policy or self.byte_policy,
             specials=specials or self.specials,
+            normalization=normalization or self.normalization,
         )
         _check(changed)
-        return changed
+        says = changed.normalizer != "none" and changed.normalization != changed.unicode
+        return changed if says else replace(changed, normalization=None)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any], *, where: str = "contract") -> Contract:
@@ -128,6 +144,11 @@ def _check(contract: Contract, where: str = "contract") -> None:
     for name, values in allowed:
         if getattr(contract, name) not in values:
             raise InputError(f"{name} is {getattr(contract, name)!r}", where=where, remedy="use " + " | ".join(values))
+    if contract.normalization is not None and contract.normalization not in NORMALIZATION_VERSIONS:
+        raise InputError(
+            f"normalization is {contract.normalization!r}", where=where,
+            remedy=f"use {' | '.join(NORMALIZATION_VERSIONS)}",
+        )
     for name in ("ignore_merges", "add_prefix_space", "byte_fallback"):
         if not isinstance(getattr(contract, name), bool):
             raise InputError(f"{name} is {getattr(contract, name)!r}", where=where, remedy="use true or false")

@@ -58,6 +58,32 @@ def changing() -> npt.NDArray[np.bool_]:
     return result
 
 
+def ordered(version: str) -> tuple[int, ...]:
+    """A Unicode version as numbers that sort."""
+    return tuple(map(int, version.split(".")))
+
+
+@lru_cache(maxsize=1)
+def renormalizing() -> tuple[tuple[str, ...], npt.NDArray[np.uint32]]:
+    """(versions, for every code point a bit for each of them): those that told a normalizer something of it.
+
+    That is a combining class, a decomposition or its exclusion, or that it is a part in one.
+    """
+    text = files("tokassay.fixtures").joinpath("unicode", "normalization.txt").read_text(encoding="ascii")
+    rows = [line.split(";") for line in text.splitlines() if line and not line.startswith("#")]
+    rows = [row for row in rows if row[0] != "Word"]
+    versions = tuple(sorted({since for _, since, *_ in rows}, key=ordered))
+    table = np.zeros(CODE_POINTS, dtype=np.uint32)
+    for kind, since, points, *rest in rows:
+        first, _, last = points.partition("..")
+        ranges = [(int(first, 16), int(last or first, 16))]
+        if kind == "Decomposition":
+            ranges += [(int(part, 16), int(part, 16)) for part in rest[0].split()]
+        for start, end in ranges:
+            table[start : end + 1] |= np.uint32(1 << versions.index(since))
+    return versions, table
+
+
 def domain_of(document: bytes) -> int:
     """NEUTRAL, UNICODE or BYTES. Python's strict decoder is Table 3-7; the oracle's own is tested equal to it."""
     if document.isascii():

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from tokassay.harness.blocks import Block
 from tokassay.harness.compare import IDS, Output, leaves
 from tokassay.harness.contract import Contract
+from tokassay.harness.domains import ordered
 
 WHATS = ("ids", "texts", "spans-bytes", "spans-chars")
 # Policies under which the ids' bytes, one after the other, are the document's own bytes.
@@ -47,20 +48,34 @@ def oracle_key(contract: Contract, oracle: str, what: str, block: str) -> str:
     return hashlib.sha256(f"{contract.digest} {oracle} {what} {block}".encode()).hexdigest()[:32]
 
 
-def governing(contract: Contract, asked: Contract, domain: str) -> Contract:
+def governing(contract: Contract, asked: Contract, domain: str, renormalized: bool) -> Contract:
     """The contract whose oracle speaks for `contract` on a domain.
 
     On a neutral block all variants say the same, and on a well-formed one all byte policies do: one oracle answers.
+    On a neutral one that goes for the normalizer's version too, unless the block is `renormalized`.
     """
     if domain == "neutral":
-        return asked
+        return asked.with_variants(normalization=contract.normalizes_by) if renormalized else asked
     return contract.with_variants(byte_policy=asked.byte_policy) if domain == "unicode" else contract
+
+
+def governing_block(contract: Contract, asked: Contract, block: Block) -> Contract:
+    """The contract whose oracle speaks for `contract` on a block."""
+    return governing(contract, asked, block.domain, renormalized(contract, asked, block))
+
+
+def renormalized(contract: Contract, asked: Contract, block: Block) -> bool:
+    """Whether a character of the block is known to the normalizer of one of the two contracts and not of the other."""
+    if block.domain != "neutral" or contract.normalization == asked.normalization:
+        return False  # what normalizers know since 15.0 is of characters that no neutral block has
+    older, younger = sorted(map(ordered, (contract.normalizes_by, asked.normalizes_by)))
+    return any(older < ordered(one) <= younger for one in block.normalization_versions)
 
 
 def oracle_keys(block: Block, contracts: Iterable[Contract], asked: Contract, oracle: str) -> Iterator[str]:
     """Keys of everything that may be stored about a block for some contracts."""
     digest = block.digest
-    for contract in {g.digest: g for g in (governing(c, asked, block.domain) for c in contracts)}.values():
+    for contract in {g.digest: g for g in (governing_block(c, asked, block) for c in contracts)}.values():
         for what in WHATS:
             yield oracle_key(contract, oracle, what, digest)
 

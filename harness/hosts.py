@@ -1,8 +1,8 @@
 """Hosts by name: which engine or oracle is meant, under which contract, opened and loaded.
 
 A target is written NAME, NAME:POLICY, NAME@UNICODE or NAME:POLICY@UNICODE, where NAME is an engine of the roster
-(NAME==VERSION: another version of it) or `oracle`. An engine stands under the variants it declares, the oracle
-under those asked for; what is written after the name takes their place.
+(NAME==VERSION: another version of it) or `oracle`; UNICODE+nfcVERSION normalizes by another one. An engine stands
+under the variants it declares, the oracle under those asked for; what is written after the name takes their place.
 """
 
 from __future__ import annotations
@@ -42,8 +42,9 @@ class Target:
 
     @property
     def variants(self) -> str:
-        """POLICY@UNICODE."""
-        return f"{self.contract.byte_policy}@{self.contract.unicode}"
+        """POLICY@UNICODE, with +nfcVERSION where the normalizer has one of its own."""
+        normalization = f"+nfc{self.contract.normalization}" if self.contract.normalization else ""
+        return f"{self.contract.byte_policy}@{self.contract.unicode}{normalization}"
 
 
 def oracle_spec() -> EngineSpec:
@@ -89,7 +90,9 @@ def target(text: str, asked: Contract, roster: Mapping[str, EngineSpec], where: 
     spec = find_spec(name, roster, where)
     declared = {
         field: value
-        for field, value in (("byte_policy", spec.byte_policy), ("unicode", spec.unicode))
+        for field, value in (
+            ("byte_policy", spec.byte_policy), ("unicode", spec.unicode), ("normalization", spec.normalizes_by or ASKED)
+        )
         if value != ASKED
     }
     return Target(text, spec, asked.with_variants(**{**declared, **parse_variants(written, where)}))

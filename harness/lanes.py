@@ -124,11 +124,13 @@ class Lanes:
         contract = asked.with_variants(
             unicode=None if spec.unicode == "asked" else spec.unicode,
             byte_policy=None if policy == "asked" else policy,
+            normalization=spec.normalizes_by,
         )
         entry_points = [contract.with_variants(byte_policy=policy) for policy in spec.byte_policies.values()]
         self._loaded[spec.name, contract.digest] = vocabulary.loaded
         for held in (asked, contract, *entry_points):
-            for one in (held, *(governing(held, asked, domain) for domain in DOMAINS)):
+            spoken = (governing(held, asked, domain, again) for domain in DOMAINS for again in (False, True))
+            for one in (held, *spoken):
                 self._loaded[ORACLE, one.digest] = vocabulary.loaded
         unsupported, failed, hello = self._try(spec, contract)
         return Lane(

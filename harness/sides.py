@@ -60,7 +60,7 @@ def stand_in(
     """The oracle under the variants of a side that is not traced, where it gives the same ids; else None."""
     if side.outcome != "ids" or side.decisions is not None:
         return None
-    name = f"{ORACLE}:{target.contract.byte_policy}@{target.contract.unicode}"
+    name = f"{ORACLE}:{target.variants}"
     other = ask_side(Target(name, oracle_spec(), target.contract), loaded, document, roster=roster)
     return other if other.ids == side.ids and other.decisions is not None else None
 

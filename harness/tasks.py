@@ -14,7 +14,7 @@ from tokassay.harness.ask import UNLISTED, Asker, failure
 from tokassay.harness.blocks import Block
 from tokassay.harness.compare import IDS, Output
 from tokassay.harness.contract import Contract
-from tokassay.harness.expect import Expected, OracleRow, governing
+from tokassay.harness.expect import Expected, OracleRow, governing_block
 from tokassay.harness.explain import Finding, explain
 from tokassay.harness.judge import Held, failures, judge, what_of
 from tokassay.harness.store import Result
@@ -156,7 +156,7 @@ class _Run:
         return [row for expected in self.expectations.values() for row in expected.fresh]
 
     def expected(self, contract: Contract) -> Expected:
-        contract = governing(contract, self.subject.asked, self.block.domain)
+        contract = governing_block(contract, self.subject.asked, self.block)
         if contract.digest not in self.expectations:
             self.expectations[contract.digest] = Expected(
                 self.block,
@@ -331,6 +331,8 @@ def _variant(contract: Contract, other: Contract) -> str:
         words.append(f"Unicode {contract.unicode}")
     if contract.byte_policy != other.byte_policy:
         words.append(contract.byte_policy)
+    if contract.normalization != other.normalization:
+        words.append(f"{contract.normalizer.upper()} of Unicode {contract.normalizes_by}")
     return ", ".join(words) or "the same variants"
 
 

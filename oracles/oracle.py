@@ -62,6 +62,8 @@ class Oracle:
             raise Unsupported("byte policy raw has no characters for a pretokenizer", where="contract: byte_policy")
         scan(b"", self._policy)
         self._table = classes(self._field("unicode"))
+        # A normalizer may be of another Unicode version than the classes.
+        self._forms: str = contract.get("normalization") or self._table.version
         self._pretokenizer = Pretokenizer(patterns, self._table.version)
         self._prefix_space = bool(contract.get("add_prefix_space"))
         self._whole_first = bool(contract.get("ignore_merges"))
@@ -113,7 +115,7 @@ class Oracle:
         made_flags: dict[bytes, tuple[str, ...]] = {}
         for text, identity in texts.items():
             if text not in raw:
-                form = nfc.normalize(text.decode("utf-8"), self._normalizer, self._table.version).encode("utf-8")
+                form = nfc.normalize(text.decode("utf-8"), self._normalizer, self._forms).encode("utf-8")
                 if form in made:
                     raise Unsupported(f"added token {text!r} is another one's after the normalizer")
                 made[form], made_flags[form] = identity, flags[text]
@@ -137,7 +139,7 @@ class Oracle:
         """(the segment as characters and bytes, the spans of the document that the normalizer changed)."""
         whole = len(document) == segment.end - segment.start
         data = document if whole else document[segment.start : segment.end]
-        return nfc.normalized(scan(data, self._policy, base=segment.start), self._normalizer, self._table.version)
+        return nfc.normalized(scan(data, self._policy, base=segment.start), self._normalizer, self._forms)
 
     def _stretches(self, scanned: Scanned) -> Iterator[tuple[Segment | None, Scanned]]:
         """A normalized segment as (added token, its bytes) and (None, text that is cut into pieces), in order."""

@@ -19,7 +19,7 @@ VERIFIED = ("match", "declared")
 FAILING = ("differ", "flaky", "error", "crash", "timeout", "oom")
 DOMAINS = ("neutral", "unicode", "bytes")
 OPERATIONS = ("encode", "encode_batch", "decode", "offsets")
-VARIANTS = ("unicode", "byte_policy")
+VARIANTS = ("unicode", "byte_policy", "normalization")
 EXIT_CODES = {
     0: "all agreed",
     1: "a mismatch",

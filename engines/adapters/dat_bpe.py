@@ -36,6 +36,8 @@ class Adapter:
         for field, modelled in (("byte_policy", "byte-alphabet"), ("byte_fallback", False)):
             if contract[field] != modelled:
                 raise Unsupported(f"{field} {contract[field]!r}: dat-bpe has {modelled!r} only")
+        if contract.get("normalization"):
+            raise Unsupported("dat-bpe normalizes by the Unicode version of its classes")
         self.specials = contract["specials"] == "on" and bool(contract["special_tokens"] or contract["added_tokens"])
         try:
             self.encoder = self.profile(contract, files, options) or self.built(contract, files, options)

@@ -36,6 +36,7 @@ def list_engines(roster: Roster = None, as_json: AsJson = False) -> None:
                 "algorithms": list(spec.algorithms),
                 "byte_policy": spec.byte_policy,
                 "unicode": spec.unicode,
+                "normalization": spec.normalization or spec.unicode,
                 "specials": list(spec.specials),
                 "operations": list(spec.operations),
                 "licence": spec.licence,
@@ -131,6 +132,7 @@ def _check(spec: Any) -> dict[str, Any]:
             contract = loaded.contract.with_variants(
                 unicode=None if spec.unicode == "asked" else spec.unicode,
                 byte_policy=None if spec.byte_policy == "asked" else spec.byte_policy,
+                normalization=spec.normalizes_by,
             )
             host.load(contract.to_json(), materialize(loaded, contract, cache_dir() / "vocab"))
             ids = host.encode([SAMPLE]).output.rows()[0]  # type: ignore[union-attr]

@@ -49,6 +49,16 @@ def test_variants_change_the_digest_and_not_the_core() -> None:
     assert other.digest != one.digest
 
 
+def test_a_normalizer_of_another_version_is_a_variant() -> None:
+    one = Contract.from_json({**WHOLE, "normalizer": "nfc", "unicode": "16.0"})
+    assert one.with_variants(normalization="16.0") == one  # it says nothing new
+    other = one.with_variants(normalization="9.0")
+    assert other.to_json() == one.to_json() | {"normalization": "9.0"}
+    assert (other.core_digest, other.normalizes_by, one.normalizes_by) == (one.core_digest, "9.0", "16.0")
+    assert Contract.from_json(other.to_json()) == other
+    assert Contract.from_json({**WHOLE, "normalizer": "none"}).with_variants(normalization="9.0").normalization is None
+
+
 def test_the_special_token_policy_is_part_of_the_core() -> None:
     one = Contract.from_json(WHOLE)
     assert one.with_variants(specials="off").core_digest != one.core_digest
@@ -65,6 +75,7 @@ def test_defaults_of_an_audit() -> None:
         ({"nonsense": 1}, "unknown field 'nonsense'"),
         ({"algorithm": "magic"}, "algorithm is 'magic'"),
         ({"unicode": "14.0"}, "unicode is '14.0'"),
+        ({"normalization": "3.2"}, "normalization is '3.2'"),
         ({"specials": "maybe"}, "specials is 'maybe'"),
         ({"ignore_merges": "yes"}, "ignore_merges is 'yes'"),
         ({"special_tokens": [["a"]]}, "ill-formed contract"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokassay.harness.domains import BYTES, NEUTRAL, UNICODE, changing, domain_of, domains_of
+from tokassay.harness.domains import BYTES, NEUTRAL, UNICODE, changing, domain_of, domains_of, renormalizing
 
 
 @pytest.mark.parametrize(
@@ -50,3 +50,18 @@ def test_a_chunk_is_judged_as_its_documents(documents: list[bytes]) -> None:
 def test_halves_of_a_character_are_ill_formed() -> None:
     offsets = np.array([0, 1, 2], dtype=np.uint64)
     assert domains_of("é".encode(), offsets).tolist() == [BYTES, BYTES]
+
+
+def test_what_a_normalizer_learned_after_unicode_3_2() -> None:
+    """Python knows what 3.2 had assigned, and what 14.0 tells a normalizer: of what came between, the table says so."""
+    versions, table = renormalizing()
+    later = sum(1 << versions.index(one) for one in versions[versions.index("4.0") : versions.index("14.0") + 1])
+    young = [code for code in range(0x110000) if unicodedata.ucd_3_2_0.category(chr(code)) == "Cn"]
+    tells = {
+        code for code in young
+        if unicodedata.combining(chr(code)) or unicodedata.decomposition(chr(code))[:1] not in ("", "<")
+    }
+    assert {code for code in young if table[code] & later} >= tells
+    assert len(tells) > 500 and ord("\U00010f4c") in tells
+    # Nor is all news: a block with what everybody has asks for no second oracle.
+    assert int((table & later > 0).sum()) < 1000 and not (table[[ord(each) for each in "eé\u0302한"]] & later).any()

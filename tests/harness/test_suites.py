@@ -6,7 +6,7 @@ from tokassay.harness.suites import load_suite, names, narrowed, parse
 
 
 def test_the_named_suites_are_there() -> None:
-    assert names() == ["gate", "nightly", "smoke", "standard"]
+    assert names() == ["families", "gate", "nightly", "smoke", "standard"]
     for name in names():
         assert load_suite(name).corpora
 
@@ -20,6 +20,12 @@ def test_smoke_has_what_the_readme_says() -> None:
 
 def test_standard_joins_documents_by_special_tokens_on_and_off() -> None:
     assert any(c.spec == "specials" and set(c.specials) == {"off", "on"} for c in load_suite("standard").corpora)
+
+
+def test_families_hold_the_standard_suite() -> None:
+    families, standard = load_suite("families"), load_suite("standard")
+    assert set(families.corpora) >= set(standard.corpora)
+    assert set(families.vocabularies) >= set(standard.vocabularies)
 
 
 def test_narrowing_replaces_what_is_named() -> None:
