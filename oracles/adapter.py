@@ -35,7 +35,9 @@ class Adapter:
     ) -> None:
         """Read the vocabulary that the contract's algorithm needs: ranks, or tokens and merges."""
         try:
-            tokens, merges = read_vocabulary(str(contract.get("algorithm")), files)
+            added = [text for name in ("special_tokens", "added_tokens") for text, *_ in contract.get(name, ())]
+            whole = bool(contract.get("ignore_merges"))
+            tokens, merges = read_vocabulary(str(contract.get("algorithm")), files, added if whole else None)
             self._oracle = Oracle(contract, tokens, merges)
         except errors.Unsupported as error:
             raise Unsupported(str(error)) from None
@@ -81,21 +83,24 @@ class Adapter:
             raise Unsupported(str(error)) from None
 
 
-def read_vocabulary(algorithm: str, files: Mapping[str, str]) -> tuple[vocabfiles.Tokens, vocabfiles.Merges | None]:
+def read_vocabulary(
+    algorithm: str, files: Mapping[str, str], added: Sequence[str] | None = None
+) -> tuple[vocabfiles.Tokens, vocabfiles.Merges | None]:
     """(tokens, merges) from the files of a load message; merges are None unless the algorithm is `bpe-pairs`.
+    `added` are the texts of special and added tokens, needed where a token may be one that no merge makes.
 
     Raises Unsupported if none of the files serves the algorithm.
     """
     if algorithm == "bpe-pairs":
         if "vocab.bpe" in files and "encoder.json" in files:
-            return vocabfiles.read_gpt2(Path(files["vocab.bpe"]), Path(files["encoder.json"]))
+            return vocabfiles.read_gpt2(Path(files["vocab.bpe"]), Path(files["encoder.json"]), added)
         if "tokenizer.json" in files:
             return vocabfiles.read_tokenizer_json(Path(files["tokenizer.json"]))
         raise errors.Unsupported("no file with a merge list was given", where="files")
     if "tiktoken" in files:
         return vocabfiles.read_ranks(Path(files["tiktoken"])), None
     if "vocab.bpe" in files and "encoder.json" in files:
-        return vocabfiles.read_gpt2(Path(files["vocab.bpe"]), Path(files["encoder.json"]))[0], None
+        return vocabfiles.read_gpt2(Path(files["vocab.bpe"]), Path(files["encoder.json"]), added)[0], None
     if "tokenizer.json" in files:
         return vocabfiles.read_tokenizer_json(Path(files["tokenizer.json"]))[0], None
     raise errors.Unsupported("no rank file was given", where="files")

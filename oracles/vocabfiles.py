@@ -35,17 +35,20 @@ def read_ranks(path: Path) -> Tokens:
     return tokens
 
 
-def read_gpt2(vocab_bpe: Path, encoder_json: Path) -> tuple[Tokens, Merges]:
+def read_gpt2(vocab_bpe: Path, encoder_json: Path, added: Iterable[str] | None = None) -> tuple[Tokens, Merges]:
     """GPT-2's pair of files: merges a line (after a `#version` line) and ids by token, in the byte alphabet.
 
-    The ids hold `<|endoftext|>` too, which the byte alphabet happens to spell: ordinary tokens are only the 256 bytes
-    and what some merge makes.
+    The ids hold `<|endoftext|>` too, which the byte alphabet happens to spell. Where the `added` texts are not known,
+    ordinary tokens are only the 256 bytes and what some merge makes; where they are, all others: whole-piece look-up
+    gives tokens that no merge makes.
     """
     ids = _json(encoder_json)
     lines = vocab_bpe.read_text(encoding="utf-8").split("\n")
     merges = [_pair(line, f"{vocab_bpe}:{number}") for number, line in enumerate(lines, 1) if _is_pair(line)]
+    tokens = _tokens(ids, encoder_json, added or ())
+    if added is not None:
+        return tokens, merges
     made = {left + right for left, right in merges}
-    tokens = _tokens(ids, encoder_json, ())
     return {token: identity for token, identity in tokens.items() if len(token) == 1 or token in made}, merges
 
 

@@ -15,7 +15,7 @@ from tokassay.oracles import adapter, vocabfiles
 from tokassay.oracles.bytepolicy import ALPHABET
 from tokassay.oracles.errors import OracleError, Reject, Unsupported
 from tokassay.oracles.oracle import Oracle
-from tokenizers import normalizers
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 BYTES = {bytes([each]): each for each in range(256)}
 
@@ -193,6 +193,23 @@ def test_a_broken_file_names_the_place(tmp_path: Path, name: str, content: bytes
 
 
 # ---- the adapter
+
+
+def test_whole_pieces_that_no_merge_makes(make_contract: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+    """As tokenizers has it: `ignore_merges` gives every token of the vocabulary, and no special one."""
+    vocab = {ALPHABET[byte]: byte for byte in range(256)} | {"ab": 256, "abc": 257, "x!": 258}
+    model = models.BPE(vocab=vocab, merges=[("a", "b")], ignore_merges=True)
+    theirs = Tokenizer(model)
+    theirs.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    (tmp_path / "encoder.json").write_text(json.dumps(vocab))
+    (tmp_path / "vocab.bpe").write_text("#version: 0.2\na b\n")
+    files = {name: str(tmp_path / name) for name in ("vocab.bpe", "encoder.json")}
+    contract = make_contract("gpt2", algorithm="bpe-pairs", ignore_merges=True, special_tokens=[["x!", 258]])
+    ours = adapter.Adapter()
+    ours.load(contract, files, 1, {})
+    for text in ("abc", "ab", "abcd", "abc abc"):
+        assert ours.encode(text.encode()) == theirs.encode(text).ids
+    assert 257 in ours.encode(b"abc") and 258 not in ours.encode(b"x!")
 
 
 def test_adapter_serves_every_operation(
