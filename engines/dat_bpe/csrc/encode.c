@@ -1,6 +1,6 @@
 #include "encode.h"
 
-/* Caches of 8 MB are not for a process that encodes one line: the first GROW_AT bytes make do with small ones. */
+/* Caches of megabytes are not for a process that encodes one line: the first GROW_AT bytes make do with small ones. */
 enum { SMALL_BITS = 9, GROW_AT = 1 << 15 };
 
 static dat_status allocate(dat_cache *cache, unsigned bits, unsigned wide_bits)
