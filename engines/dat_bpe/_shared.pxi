@@ -770,8 +770,9 @@ cdef class Tables:
         cdef Scratch scratch
         cdef dat_ids ids
         self.may(specials)
-        scratch = self.take()
+        # The document first: one that is refused must not cost the caches of a thread.
         open_source(document, &opened)
+        scratch = self.take()
         try:
             if opened.size <= SHORT:
                 scratch.ids.count = 0
@@ -791,8 +792,9 @@ cdef class Tables:
         cdef source opened
         cdef Scratch scratch
         self.may(specials)
-        scratch = self.take()
+        # The document first: one that is refused must not cost the caches of a thread.
         open_source(document, &opened)
+        scratch = self.take()
         try:
             scratch.ids.count = 0
             self.run(scratch, &opened, specials, &scratch.ids, NULL)
@@ -811,8 +813,9 @@ cdef class Tables:
         cdef Scratch scratch
         cdef size_t count
         self.may(specials)
-        scratch = self.take()
+        # The document first: one that is refused must not cost the caches of a thread.
         open_source(document, &opened)
+        scratch = self.take()
         try:
             scratch.ids.count = 0
             self.run(scratch, &opened, specials, &scratch.ids, NULL)
@@ -820,6 +823,7 @@ cdef class Tables:
             close_source(&opened)
         count = scratch.ids.count
         if count > <size_t>out.shape[0]:
+            self.pool.append(scratch)
             raise ValueError(f"out: room for {out.shape[0]} ids, and there are {count}")
         if count:
             memcpy(&out[0], scratch.ids.items, count * sizeof(uint32_t))

@@ -70,7 +70,8 @@ class Encoder:
         general: bool = False,
     ) -> Encoder:
         """An encoder for an embedded encoding by name (gpt2, cl100k_base, o200k_base, o200k_harmony), or for a
-        rank file or a tokenizer.json by path.
+        rank file, a tokenizer.json or a profile by path; a profile takes none of pattern, specials, unicode,
+        ignore_merges and general.
 
         pattern        an expression, or several, each applied to the pieces of the one before, or the name of a
                        published one; needed with a rank file, which does not say. What no machine is written for
@@ -89,7 +90,18 @@ class Encoder:
         """
         name = fsdecode(name_or_path)
         if name not in ENCODINGS and name not in ALIASES and is_profile(name):
-            return cls.open(name, cache_bits=cache_bits, level=level, without=without)
+            opened = cls.open(name, cache_bits=cache_bits, level=level, without=without)
+            given = {
+                "pattern": pattern, "specials": specials, "ignore_merges": ignore_merges, "general": general or None,
+                "unicode": unicode if unicode not in ("16.0", opened.unicode) else None,
+            }
+            told = [option for option, value in given.items() if value is not None]
+            if told:
+                raise LoadError(
+                    "a profile says itself what it was built with", where=name,
+                    remedy=f"leave out {', '.join(f'{option}=' for option in told)}, or build a profile with it",
+                )
+            return opened
         if name.endswith(".json"):
             if pattern is not None or specials is not None:
                 raise LoadError(

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tokassay.engines.dat_bpe.encoder import Encoder
 
 MAGIC = b"TKAPROF\n"
-VERSION, BYTE_ORDER = 1, 0x01020304
+VERSION, BYTE_ORDER = 2, 0x01020304
 AGAIN = "build the profile again: tokassay profile build"
 # The sections of csrc/profile.h, in their order.
 SECTIONS = (
@@ -57,9 +57,15 @@ def is_profile(path: str | os.PathLike[str]) -> bool:
 
 
 def save(encoder: Encoder, path: str | os.PathLike[str]) -> int:
-    """Writes the encoder's tables to a file, whole or not at all; returns its size in bytes. OSError."""
+    """Writes the encoder's tables to a file, whole or not at all; returns its size in bytes. OSError.
+
+    Through a symbolic link, to what it names. LoadError where something stands that is no regular file: it would be
+    replaced by one, a device too.
+    """
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():
+        raise LoadError("no regular file", where=str(path), remedy="give the path of a file, or of none yet")
     data = encoder._tables.profile(json.dumps(describe(encoder), ensure_ascii=False, sort_keys=True).encode())
-    target = Path(path)
     descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:

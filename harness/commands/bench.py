@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated
 
@@ -70,8 +71,18 @@ def bench(
         raise InputError(
             "draws --cache-sweep as .svg or .png", where="--figure", remedy="give both: --cache-sweep --figure FILE.svg"
         )
-    if cache_sweep and ablation:
-        raise InputError("is measured apart from --ablation", where="--cache-sweep", remedy="give one of the two")
+    alone = [option for option, given in (("--cache-sweep", cache_sweep), ("--ablation", ablation)) if given]
+    others = {"--load": load, "--growth": growth, "--threads": threads > 1, "--all": everything}
+    clash = [*alone[1:], *(option for option, given in others.items() if given)] if alone else []
+    if clash:
+        raise InputError(f"is measured apart from {clash[0]}", where=alone[0], remedy="give one of the two")
+    if not math.isfinite(size):
+        raise InputError(f"{size} megabytes", where="--size", remedy="give a number")
+    for option, path in (("--markdown", markdown), ("--figure", figure)):
+        # Now, and not when an hour has been measured.
+        if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
+            raise InputError("cannot be written: no such folder, or a folder itself", where=f"{option} {path}",
+                             remedy=FOLDER)
     plan = Plan(
         vocabularies=words(vocab), texts=words(text), entries=words(entry), engines=words(engines), states=words(state),
         repeat=repeat, cpu=cpu, size=int(size * 1e6), tables=everything or not (load or growth or threads > 1),

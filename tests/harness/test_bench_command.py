@@ -131,6 +131,11 @@ def test_nothing_measured_is_exit_4(capsys: pytest.CaptureFixture[str]) -> None:
         (("--engines", "dat-bpe[cache_bits"), ("not closed",)),
         (("--vocab", "gpt9"), ("gpt9",)),
         (("--ablation", "--switches", "no-such.toml"), ("no-such.toml",)),
+        (("--ablation", "--load"), ("--ablation", "apart from --load")),
+        (("--cache-sweep", "--growth"), ("--cache-sweep", "apart from --growth")),
+        (("--cache-sweep", "--ablation"), ("--cache-sweep", "apart from --ablation")),
+        (("--size", "inf"), ("--size", "inf")),
+        (("--markdown", "no-such-folder/page.md"), ("--markdown", "no-such-folder/page.md")),
     ],
 )
 def test_wrong_use_is_one_line_and_exit_2(

@@ -4,7 +4,7 @@
 
 #include "common.h"
 
-enum { DAT_PROFILE_VERSION = 1, DAT_PROFILE_ALIGN = 64 };
+enum { DAT_PROFILE_VERSION = 2, DAT_PROFILE_ALIGN = 64 };
 
 enum dat_section {
     DAT_TEXT,    /* u8: all tokens joined, in order of index */

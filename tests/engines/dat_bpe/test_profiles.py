@@ -181,11 +181,34 @@ def test_a_copy_is_of_the_same_profile_or_none(tmp_path: Path) -> None:
         pickle.loads(pickled)
 
 
+def test_a_save_replaces_files_only(tmp_path: Path) -> None:
+    """Not a pipe (a device is the same), and not a link but what it names."""
+    encoder = ENCODERS["pairs"]()
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(LoadError, match="no regular file") as caught:
+        encoder.save(tmp_path / "pipe")
+    assert (caught.value.where, (tmp_path / "pipe").is_fifo()) == (str(tmp_path / "pipe"), True)
+    (tmp_path / "link").symlink_to(tmp_path / "named")
+    encoder.save(tmp_path / "link")
+    assert (tmp_path / "link").is_symlink() and profiles.is_profile(tmp_path / "named")
+
+
+def test_a_profile_is_loaded_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "a.profile"
+    ENCODERS["pairs"]().save(path)
+    assert Encoder.load(path).n_vocab == Encoder.open(path).n_vocab
+    for given in ({"pattern": "cl100k"}, {"specials": {"<x>": 6}}, {"unicode": "15.0"}, {"ignore_merges": False},
+                  {"general": True}):
+        with pytest.raises(LoadError, match="a profile says itself") as caught:
+            Encoder.load(path, **given)  # type: ignore[arg-type]
+        assert f"leave out {next(iter(given))}=" in caught.value.remedy
+
+
 def test_nothing_is_left_of_a_failed_save(tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()
     (folder / "a.profile").mkdir()
-    with pytest.raises(OSError, match="directory"):
+    with pytest.raises(LoadError, match="no regular file"):
         ENCODERS["pairs"]().save(folder / "a.profile")
     assert [each.name for each in folder.iterdir()] == ["a.profile"]
 
@@ -208,7 +231,7 @@ def refused(path: Path, data: bytes) -> ProfileError:
 
 def test_the_layout_is_as_written_here(whole: bytes) -> None:
     magic, version, order, size = struct.unpack_from("<8sIIQ", whole)
-    assert (magic, version, order, size) == (b"TKAPROF\n", 1, 0x01020304, len(whole))
+    assert (magic, version, order, size) == (b"TKAPROF\n", 2, 0x01020304, len(whole))
     assert seal(bytearray(whole)) == whole
     at = START
     for name in profiles.SECTIONS:
@@ -246,8 +269,8 @@ def test_what_the_refusal_says(whole: bytes, tmp_path: Path) -> None:
     struct.pack_into(">I", swapped, 12, 0x01020304)
     assert "byte order" in str(refused(path, seal(swapped)))
     newer = bytearray(whole)
-    struct.pack_into("<I", newer, 8, 2)
-    assert "version 2" in str(refused(path, seal(newer)))
+    struct.pack_into("<I", newer, 8, 3)
+    assert "version 3" in str(refused(path, seal(newer)))
     assert "not a profile" in str(refused(path, bytes(4096)))
 
 
