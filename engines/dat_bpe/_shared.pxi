@@ -241,6 +241,7 @@ cdef extern from "csrc/segment.h" nogil:
         dat_ids *ends)
 
 cdef extern from "csrc/encode.h" nogil:
+    size_t DAT_PART_BYTES
     ctypedef struct dat_document:
         const uint8_t *data
         size_t size
@@ -680,6 +681,11 @@ cdef class Tables:
         return self.vocab.profile.contents[:32]
 
     @property
+    def idle(self):
+        """For how many threads scratch memory is kept."""
+        return len(self.pool)
+
+    @property
     def unreachable(self):
         """How many tokens the merging of their own bytes does not give."""
         return self.vocab.unreachable
@@ -890,24 +896,22 @@ cdef class Tables:
             dat_ids_clear(&ids)
 
     cdef object run_batch(self, const dat_document *documents, size_t count, size_t threads, bint specials):
-        # A thread without a document would only hold memory.
-        threads = max(1, min(threads, count))
+        cdef size_t i, total = 0
+        for i in range(count):
+            total += documents[i].size
+        # A thread without a document, or a part of one, would only hold memory.
+        threads = max(1, min(threads, count + total // DAT_PART_BYTES))
         cdef list scratches = [self.take() for _ in range(threads)]
         cdef dat_scratch **pointers = <dat_scratch **>dat_alloc(threads, sizeof(dat_scratch *))
         cdef uint64_t *offsets = <uint64_t *>dat_alloc(count + 1, sizeof(uint64_t))
         cdef dat_ids ids
         cdef dat_status status = DAT_NO_MEMORY
-        cdef size_t i, total = 0
         ids = self.take_spare()
         if pointers != NULL and offsets != NULL:
             for i in range(threads):
                 pointers[i] = &(<Scratch>scratches[i]).scratch
             with nogil:
-                status = DAT_OK
-                if threads == 1 and ids.room == 0:
-                    for i in range(count):
-                        total += documents[i].size
-                    status = dat_ids_expect(&ids, total // 3 + 8)
+                status = dat_ids_expect(&ids, total // 3 + 8) if threads == 1 and ids.room == 0 else DAT_OK
                 if status == DAT_OK:
                     status = dat_encode_batch(
                         &self.vocab, pointers, threads, documents, count, specials, &ids, offsets)

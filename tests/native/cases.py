@@ -61,11 +61,12 @@ def small_ranks() -> dict[bytes, int]:
 
 
 def documents(seed: int, count: int, longest: int) -> list[bytes]:
-    """Documents of parts and of any bytes, and long pieces."""
+    """Documents of parts and of any bytes, long pieces, and one document that threads share if `longest` is 20,000."""
     chance = random.Random(seed)
     made = [b"", b"'", b"\xf0\x9f", b"<|endoftext|", b" " * longest, b"a" * longest, "漢".encode() * (longest // 3)]
     made += [b"a" + "\u0301\u0323".encode() * (longest // 4), "\u1100\u1161\u11a8".encode() * (longest // 9)]
     made.append(bytes(chance.choices(b"etaoinshrdlu", k=longest)))
+    made.append(b"the cat, 12 dogs\n" * (2 * longest))
     for _ in range(count):
         made.append(b"".join(chance.choices(PARTS, k=chance.randint(1, 60))))
         made.append(bytes(chance.choices(range(256), k=chance.randint(1, 60))))

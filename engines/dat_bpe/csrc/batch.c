@@ -4,14 +4,16 @@
 #include <stdatomic.h>
 
 /* Documents are handed out in chunks of about so many bytes: small enough to level the threads, large enough that
- * taking one costs nothing. A longer document is cut into parts of at least that size. */
-enum { CHUNK_BYTES = 1 << 16, PART_BYTES = 1 << 20, COPY_ALONE = 1 << 18 };
+ * taking one costs nothing. */
+enum { CHUNK_BYTES = 1 << 16 };
 
 typedef struct {
-    size_t first, last;     /* documents */
-    size_t from, to;        /* bytes of the only document, if it is a part of one */
-    size_t worker, start, count; /* where its ids lie: in that worker's vector */
-    size_t at;              /* where they go */
+    size_t first, last;  /* documents */
+    size_t from, to;     /* bytes of the only document, if it is a part of one */
+    size_t start, count; /* where its ids lie: in its worker's vector */
+    size_t at;           /* where they go */
+    size_t behind;       /* the next chunk of the same worker */
+    int done;
 } batch_chunk;
 
 typedef struct {
@@ -21,19 +23,25 @@ typedef struct {
     batch_chunk *chunks;
     size_t chunk_count, chunk_room;
     uint64_t *offsets; /* offsets[i + 1] first holds the number of ids of document i */
-    uint32_t *values;  /* where the ids of the first chunk go, once all are known */
+    uint32_t *values;  /* where the ids of the first chunk go */
+    size_t room;       /* for so many */
+    size_t total;      /* ids of the chunks whose place is known */
+    atomic_size_t placed; /* and how many chunks these are: all before the first that is not done */
     atomic_size_t next;
     atomic_int failed; /* a dat_status: the others stop early */
+    pthread_mutex_t placing;
 } batch_job;
 
 typedef struct {
     batch_job *job;
     dat_scratch *scratch;
-    dat_ids ids;
-    size_t number;
+    dat_ids ids;            /* of chunks that wait for those before them */
+    size_t waiting, newest; /* the first of these and the last; waiting NO_CHUNK: none */
     pthread_t thread;
     int started;
 } batch_worker;
+
+#define NO_CHUNK SIZE_MAX
 
 /* Whether documents may be encoded side by side. */
 static int plain(const dat_vocab *vocab, int specials)
@@ -65,7 +73,6 @@ static dat_status encode_row(const dat_vocab *vocab, dat_scratch *scratch, const
 
 static dat_status encode_chunk(batch_job *job, batch_worker *self, batch_chunk *chunk)
 {
-    chunk->worker = self->number;
     chunk->start = self->ids.count;
     dat_status status;
     if (chunk->to > 0) {
@@ -85,6 +92,48 @@ static dat_status encode_chunk(batch_job *job, batch_worker *self, batch_chunk *
     return status;
 }
 
+/* Copies the worker's ids whose place is known, as far as there is room. */
+static void copy_placed(batch_worker *self)
+{
+    const batch_job *job = self->job;
+    size_t placed = atomic_load_explicit(&job->placed, memory_order_acquire);
+    while (self->waiting < placed) {
+        const batch_chunk *chunk = &job->chunks[self->waiting];
+        if (chunk->count > 0) {
+            if (chunk->at + chunk->count > job->room) {
+                return;
+            }
+            dat_ids_ready(job->values + chunk->at, chunk->count);
+            memcpy(job->values + chunk->at, self->ids.items + chunk->start, chunk->count * sizeof *job->values);
+        }
+        self->waiting = self->waiting == self->newest ? NO_CHUNK : chunk->behind;
+    }
+    if (self->waiting == NO_CHUNK) {
+        self->ids.count = 0;
+    }
+}
+
+/* Chunk `number` is done: its place is known with that of all before it. */
+static void line_up(batch_worker *self, size_t number)
+{
+    batch_job *job = self->job;
+    if (self->waiting == NO_CHUNK) {
+        self->waiting = number;
+    } else {
+        job->chunks[self->newest].behind = number;
+    }
+    self->newest = number;
+    (void)pthread_mutex_lock(&job->placing);
+    job->chunks[number].done = 1;
+    size_t placed = atomic_load_explicit(&job->placed, memory_order_relaxed);
+    for (; placed < job->chunk_count && job->chunks[placed].done; placed++) {
+        job->chunks[placed].at = job->total;
+        job->total += job->chunks[placed].count;
+    }
+    atomic_store_explicit(&job->placed, placed, memory_order_release);
+    (void)pthread_mutex_unlock(&job->placing);
+}
+
 static void *work(void *argument)
 {
     batch_worker *self = argument;
@@ -97,37 +146,24 @@ static void *work(void *argument)
         dat_status status = encode_chunk(job, self, &job->chunks[taken]);
         if (status != DAT_OK) {
             atomic_store_explicit(&job->failed, (int)status, memory_order_relaxed);
+            break;
         }
+        line_up(self, taken);
+        copy_placed(self);
     }
     return NULL;
 }
 
-/* A copy a thread: memory that is written for the first time costs as much as encoding does. */
-static void *copy_ids(void *argument)
-{
-    batch_worker *self = argument;
-    const batch_job *job = self->job;
-    for (size_t i = 0; i < job->chunk_count; i++) {
-        const batch_chunk *chunk = &job->chunks[i];
-        if (chunk->worker == self->number && chunk->count > 0) {
-            memcpy(job->values + chunk->at, self->ids.items + chunk->start, chunk->count * sizeof *job->values);
-        }
-    }
-    return NULL;
-}
-
-static void run_workers(batch_worker *workers, size_t threads, void *(*task)(void *))
+/* A thread that the system refuses is not missed: the others take its chunks. */
+static void run_workers(batch_worker *workers, size_t threads)
 {
     for (size_t i = 1; i < threads; i++) {
-        workers[i].started = pthread_create(&workers[i].thread, NULL, task, &workers[i]) == 0;
+        workers[i].started = pthread_create(&workers[i].thread, NULL, work, &workers[i]) == 0;
     }
-    (void)task(&workers[0]);
+    (void)work(&workers[0]);
     for (size_t i = 1; i < threads; i++) {
         if (workers[i].started) {
             (void)pthread_join(workers[i].thread, NULL);
-        } else if (task == copy_ids) {
-            /* A thread that the system refuses is not missed when chunks are taken; its copies would be. */
-            (void)copy_ids(&workers[i]);
         }
     }
 }
@@ -153,7 +189,7 @@ static int may_cut(const dat_vocab *vocab, int specials)
 /* The first place from `at` on where a letter is followed by a space; the document's size if there is none near. */
 static size_t next_cut(const dat_document *document, size_t at)
 {
-    size_t stop = document->size - at > PART_BYTES ? at + PART_BYTES : document->size;
+    size_t stop = document->size - at > DAT_PART_BYTES ? at + DAT_PART_BYTES : document->size;
     for (; at < stop; at++) {
         uint8_t before = document->data[at - 1] | 0x20;
         if (document->data[at] == ' ' && before >= 'a' && before <= 'z') {
@@ -183,7 +219,7 @@ static dat_status cut_parts(batch_job *job, size_t number)
     const dat_document *document = &job->documents[number];
     dat_status status = DAT_OK;
     for (size_t from = 0; from < document->size && status == DAT_OK;) {
-        size_t to = document->size - from > 2 * PART_BYTES ? next_cut(document, from + PART_BYTES) : document->size;
+        size_t to = document->size - from > 2 * DAT_PART_BYTES ? next_cut(document, from + DAT_PART_BYTES) : document->size;
         status = add_chunk(job, (batch_chunk){.first = number, .last = number + 1, .from = from, .to = to});
         from = to;
     }
@@ -197,7 +233,7 @@ static dat_status cut_chunks(batch_job *job, size_t count, size_t threads)
     dat_status status = DAT_OK;
     for (size_t i = 0; i < count && status == DAT_OK; i++) {
         size_t size = job->documents[i].size;
-        int parts = cutting && size > 2 * PART_BYTES;
+        int parts = cutting && size > 2 * DAT_PART_BYTES;
         bytes += size < CHUNK_BYTES ? size : CHUNK_BYTES;
         /* A document costs something even if it is empty. */
         if (parts && first < i) {
@@ -217,31 +253,50 @@ static dat_status cut_chunks(batch_job *job, size_t count, size_t threads)
     return status;
 }
 
+/* What still waits: it came last, or there was no room. */
 static dat_status gather(batch_job *job, batch_worker *workers, size_t threads, dat_ids *values)
 {
-    size_t total = 0;
+    if (job->total > job->room) {
+        /* All of the room may have been written to, and what has goes along. */
+        size_t before = values->count;
+        values->count += job->room;
+        dat_status status = dat_ids_spread(values, job->total - job->room);
+        values->count = before;
+        if (status != DAT_OK) {
+            return status;
+        }
+        job->values = values->items + before;
+        job->room = values->room - before;
+    }
+    for (size_t i = 0; i < threads; i++) {
+        copy_placed(&workers[i]);
+    }
+    values->count += job->total;
     for (size_t i = 0; i < job->chunk_count; i++) {
-        batch_chunk *chunk = &job->chunks[i];
-        chunk->at = total;
-        total += chunk->count;
+        const batch_chunk *chunk = &job->chunks[i];
         if (chunk->to > 0) {
             job->offsets[chunk->first + 1] += chunk->count;
         }
     }
-    dat_status status = dat_ids_spread(values, total);
-    /* Of nothing there may be no vector to point into. */
-    if (status == DAT_OK && total > 0) {
-        job->values = values->items + values->count;
-        if (total < COPY_ALONE) {
-            for (size_t i = 0; i < threads; i++) {
-                (void)copy_ids(&workers[i]);
-            }
-        } else {
-            run_workers(workers, threads, copy_ids);
-        }
-        values->count += total;
+    return DAT_OK;
+}
+
+static dat_status encode_together(batch_job *job, batch_worker *workers, size_t threads, size_t bytes, dat_ids *values)
+{
+    /* English has more than four bytes a token, Chinese less than three. */
+    dat_status status = dat_ids_spread(values, bytes / 3 + 8);
+    if (status != DAT_OK) {
+        return status;
     }
-    return status;
+    job->values = values->items + values->count;
+    job->room = values->room - values->count;
+    if (pthread_mutex_init(&job->placing, NULL) != 0) {
+        return DAT_NO_MEMORY;
+    }
+    run_workers(workers, threads);
+    (void)pthread_mutex_destroy(&job->placing);
+    status = (dat_status)atomic_load(&job->failed);
+    return status == DAT_OK ? gather(job, workers, threads, values) : status;
 }
 
 dat_status dat_encode_batch(const dat_vocab *vocab, dat_scratch **scratches, size_t threads,
@@ -249,34 +304,34 @@ dat_status dat_encode_batch(const dat_vocab *vocab, dat_scratch **scratches, siz
                             uint64_t *offsets)
 {
     offsets[0] = values->count;
-    dat_status status = DAT_OK;
     if (threads == 1) {
         return encode_row(vocab, scratches[0], documents, count, specials, values, offsets + 1);
     }
     batch_job job = {.vocab = vocab, .documents = documents, .specials = specials, .offsets = offsets};
+    atomic_init(&job.placed, 0);
     atomic_init(&job.next, 0);
     atomic_init(&job.failed, DAT_OK);
     memset(offsets + 1, 0, count * sizeof *offsets);
-    status = cut_chunks(&job, count, threads);
+    size_t bytes = 0;
+    for (size_t i = 0; i < count; i++) {
+        bytes += documents[i].size;
+    }
+    dat_status status = cut_chunks(&job, count, threads);
     threads = threads > job.chunk_count ? job.chunk_count : threads;
     batch_worker *workers = dat_zeroed(threads, sizeof *workers);
-    if (status != DAT_OK || workers == NULL || threads == 0) {
-        dat_free(job.chunks);
-        dat_free(workers);
-        return threads == 0 || status != DAT_OK ? status : DAT_NO_MEMORY;
+    if (status == DAT_OK && workers == NULL) {
+        status = DAT_NO_MEMORY;
     }
-    for (size_t i = 0; i < threads; i++) {
-        workers[i].job = &job;
-        workers[i].scratch = scratches[i];
-        workers[i].number = i;
-    }
-    run_workers(workers, threads, work);
-    status = (dat_status)atomic_load(&job.failed);
-    if (status == DAT_OK) {
-        status = gather(&job, workers, threads, values);
-    }
-    for (size_t i = 0; i < threads; i++) {
-        dat_ids_clear(&workers[i].ids);
+    if (status == DAT_OK && threads > 0) {
+        for (size_t i = 0; i < threads; i++) {
+            workers[i].job = &job;
+            workers[i].scratch = scratches[i];
+            workers[i].waiting = NO_CHUNK;
+        }
+        status = encode_together(&job, workers, threads, bytes, values);
+        for (size_t i = 0; i < threads; i++) {
+            dat_ids_clear(&workers[i].ids);
+        }
     }
     for (size_t i = 0; i < count && status == DAT_OK; i++) {
         offsets[i + 1] += offsets[i];

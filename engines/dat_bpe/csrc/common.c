@@ -263,6 +263,19 @@ dat_status dat_ids_spread(dat_ids *ids, size_t more)
     return dat_ids_room(ids, more);
 }
 
+void dat_ids_ready(uint32_t *items, size_t count)
+{
+#ifdef DAT_HUGE
+    uintptr_t from = (uintptr_t)items / PAGE * PAGE, to = ((uintptr_t)(items + count) + PAGE - 1) / PAGE * PAGE;
+    if (count * sizeof *items > 16 * PAGE) {
+        (void)madvise((void *)from, to - from, MADV_POPULATE_WRITE);
+    }
+#else
+    (void)items;
+    (void)count;
+#endif
+}
+
 void dat_ids_fit(dat_ids *ids)
 {
     size_t size = ids->count * sizeof *ids->items;

@@ -44,6 +44,7 @@ typedef struct {
 dat_status dat_ids_room(dat_ids *ids, size_t more);
 dat_status dat_ids_expect(dat_ids *ids, size_t count); /* of an empty vector: addresses for so many, not yet memory */
 dat_status dat_ids_spread(dat_ids *ids, size_t more);  /* room that whoever writes to it makes ready: many threads do */
+void dat_ids_ready(uint32_t *items, size_t count); /* makes the memory ready of a part that was so given */
 void dat_ids_fit(dat_ids *ids);                    /* gives back what is not used, as far as that is quick */
 void dat_ids_free(uint32_t *items, size_t room);   /* what was taken out of a vector */
 void dat_ids_clear(dat_ids *ids);

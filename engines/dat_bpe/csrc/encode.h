@@ -4,7 +4,9 @@
 
 #include "segment.h"
 
-enum { DAT_CACHE_BITS_MOST = 24 };
+/* For several threads a long document is cut into parts of at least DAT_PART_BYTES, whose ids fit into the second-level cache
+ * where they wait for their place. */
+enum { DAT_CACHE_BITS_MOST = 24, DAT_PART_BYTES = 1 << 18 };
 
 dat_status dat_scratch_init(dat_scratch *scratch, dat_settings settings);
 void dat_scratch_clear(dat_scratch *scratch);

@@ -77,6 +77,23 @@ def documents() -> list[bytes]:
     return made
 
 
+@pytest.mark.parametrize("dense", [False, True])
+def test_one_document_over_threads(vocabulary: str, reference: tiktoken.Encoding, dense: bool) -> None:
+    """A document alone is shared by the threads. Rare ideographs give more ids than there is room
+    for at first."""
+    text = "".join(chr(CHANCE.randint(0x3400, 0x4DBF)) + " a b" for _ in range(1000)) if dense else "The cat's hat 123 "
+    document = text.encode() * (4_000_000 // len(text.encode()))
+    expected = numpy.array(reference.encode_ordinary(document.decode()), numpy.uint32)
+    assert (len(expected) > len(document) // 3 + 8) is dense
+    encoder = Encoder.load(vocabulary)
+    for threads in (2, 5):
+        for _ in range(2):
+            values, offsets = encoder.encode_batch([document], threads=threads)
+            assert offsets.tolist() == [0, len(expected)]
+            assert numpy.array_equal(values, expected)
+        assert encoder._tables.idle == threads
+
+
 def test_threads_and_batches_agree(encoder: Encoder) -> None:
     made = documents()
     singles = [encoder.encode(document, specials=True) for document in made]
