@@ -48,7 +48,7 @@ from tokassay.harness.texts import Half, kinds, load_text, missing
 
 VOCABULARIES = ("gpt2", "cl100k")
 TEXTS = ("english", "verses", "code", "mixed", "cjk", "unique")
-THREADS_TEXT, THREADS_BYTES = "code", 32_000_000
+THREADS_TEXT, THREADS_BYTES = "code", 34_000_000
 GROWTH_REPEAT = 3
 PROFILE = "dat-bpe[profile=true]"
 Tick = Callable[[str], None]

@@ -37,6 +37,7 @@ cdef extern from "csrc/common.h" nogil:
     void *dat_grow(void *old, size_t count, size_t size)
     void *dat_zeroed(size_t count, size_t size)
     void dat_free(void *block)
+    dat_status dat_ids_room(dat_ids *ids, size_t more)
     dat_status dat_ids_expect(dat_ids *ids, size_t count)
     void dat_ids_fit(dat_ids *ids)
     void dat_ids_free(uint32_t *items, size_t room)
@@ -407,6 +408,8 @@ cdef object copy_ids(const dat_ids *ids):
 
 # A vector of more ids (64 MB) is not kept.
 cdef size_t SPARE_MOST = 1 << 24
+# Room for so many (8 MB) is there before the first call.
+cdef size_t SPARE_FIRST = 1 << 21
 # Up to so many ids are made in memory that is kept from call to call, and copied.
 cdef size_t SHORT = 1 << 14
 cdef object EMPTY = numpy.empty
@@ -757,11 +760,13 @@ cdef class Tables:
         return ids
 
     def prepare(self):
-        """Makes the first thread's caches now, so that the first document need not."""
+        """Makes the first thread's caches and room for ids now, so that the first document need not."""
         cdef Scratch scratch = self.take()
         cdef dat_status status
         with nogil:
             status = dat_scratch_see(&self.vocab, &scratch.scratch, 1 << 30)
+            if status == DAT_OK:
+                status = dat_ids_room(&self.spare, SPARE_FIRST)
         check(status)
         self.pool.append(scratch)
 

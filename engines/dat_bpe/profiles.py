@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from tokassay.engines.dat_bpe.encoder import Encoder
 
 MAGIC = b"TKAPROF\n"
-VERSION, BYTE_ORDER = 2, 0x01020304
+VERSION, BYTE_ORDER = 3, 0x01020304
 AGAIN = "build the profile again: tokassay profile build"
 # The sections of csrc/profile.h, in their order.
 SECTIONS = (
     "text", "offsets", "ids", "by_id", "nodes", "values", "pairs", "filter", "two", "bytes", "flags", "shorter",
-    "splits", "words", "cuts", "never", "about",
+    "splits", "words", "front", "cuts", "never", "about",
 )
 # What is said of an encoder, and as what.
 FIELDS: dict[str, type] = {

@@ -70,7 +70,11 @@ dat_status dat_known(const dat_vocab *vocab, dat_scratch *scratch, const uint8_t
     }
     /* A token that merging does not reach is what a whole piece is, and not what a part of one is. */
     if (size <= DAT_CACHE_BYTES && (scratch->settings.uses & DAT_USE_WORDS)) {
-        const dat_word *word = dat_words_find(&vocab->words, low, high);
+        /* Later the cache has what stands in front: dat_seed. */
+        const dat_word *word = scratch->grown ? NULL : dat_words_find(&vocab->front, low, high);
+        if (word == NULL) {
+            word = dat_words_find(&vocab->words, low, high);
+        }
         if (word == NULL) {
             return DAT_OK;
         }

@@ -4,7 +4,7 @@
 
 #include "common.h"
 
-enum { DAT_PROFILE_VERSION = 2, DAT_PROFILE_ALIGN = 64 };
+enum { DAT_PROFILE_VERSION = 3, DAT_PROFILE_ALIGN = 64 };
 
 enum dat_section {
     DAT_TEXT,    /* u8: all tokens joined, in order of index */
@@ -21,6 +21,7 @@ enum dat_section {
     DAT_SHORTER, /* u32[count] */
     DAT_SPLITS,  /* u32[count][2] */
     DAT_WORDS,   /* dat_word[1 << word_bits] */
+    DAT_FRONT,   /* dat_word[1 << DAT_FRONT_BITS]: those of the first tokens once more */
     DAT_CUTS,    /* u64[1 << cut_bits - 6] */
     DAT_NEVER,   /* u64[1024]: a bit for two bytes between which nothing is cut */
     DAT_ABOUT,   /* UTF-8 JSON: the contract, names, special tokens */

@@ -372,10 +372,22 @@ static int may_be_word(const builder *made, uint32_t index, int ignore_merges)
     return size > 0 && size <= DAT_CACHE_BYTES && (ignore_merges || (made->flags[index] & DAT_REACHABLE));
 }
 
+/* Whether there was a place for the word near where it is searched. */
+static int put_word(dat_word *words, unsigned bits, dat_word word)
+{
+    size_t mask = ((size_t)1 << bits) - 1, slot = (size_t)(dat_word_hash(word.low, word.high) >> (64 - bits));
+    for (size_t tried = 0; tried < DAT_PROBES_MOST; tried++, slot = (slot + 1) & mask) {
+        if (words[slot].high == 0) {
+            words[slot] = word;
+            return 1;
+        }
+    }
+    return 0;
+}
+
 static dat_status fill_words(const builder *made, dat_profile *profile)
 {
-    dat_word *words = section(profile, DAT_WORDS);
-    size_t mask = ((size_t)1 << profile->word_bits) - 1;
+    dat_word *words = section(profile, DAT_WORDS), *front = section(profile, DAT_FRONT);
     for (uint32_t i = 0; i < profile->count; i++) {
         uint32_t old = made->order[i];
         if (!may_be_word(made, old, (profile->flags & DAT_IGNORE_MERGES) != 0)) {
@@ -385,14 +397,13 @@ static dat_status fill_words(const builder *made, dat_profile *profile)
         const uint8_t *text = given(made, old, &size);
         uint64_t low, high;
         dat_cache_key(text, size, text + size, &low, &high);
-        size_t slot = (size_t)(dat_word_hash(low, high) >> (64 - profile->word_bits)), tried = 0;
-        while (words[slot].high != 0) {
-            slot = (slot + 1) & mask;
-            if (++tried == DAT_PROBES_MOST) {
-                return DAT_TOO_MANY; /* a vocabulary made for that: the hash is known */
-            }
+        dat_word word = {low, high, made->tokens.ids[old], i, made->flags[old] & DAT_REACHABLE};
+        if (!put_word(words, profile->word_bits, word)) {
+            return DAT_TOO_MANY; /* a vocabulary made for that: the hash is known */
         }
-        words[slot] = (dat_word){low, high, made->tokens.ids[old], i, made->flags[old] & DAT_REACHABLE};
+        if (i < DAT_FRONT_TOKENS) {
+            (void)put_word(front, DAT_FRONT_BITS, word);
+        }
     }
     return DAT_OK;
 }
@@ -474,7 +485,8 @@ static dat_status assemble(builder *made, const dat_unicode *unicode, dat_patter
         [DAT_VALUES] = 4 * made->trie.count, [DAT_PAIRS] = UINT64_C(8) << head.pair_bits,
         [DAT_FILTER] = UINT64_C(1) << (head.filter_bits - 3), [DAT_TWO] = 4 * 65536, [DAT_BYTES] = 4 * 256,
         [DAT_FLAGS] = count, [DAT_SHORTER] = 4 * count, [DAT_SPLITS] = 8 * count,
-        [DAT_WORDS] = sizeof(dat_word) << head.word_bits, [DAT_CUTS] = UINT64_C(1) << (head.cut_bits - 3),
+        [DAT_WORDS] = sizeof(dat_word) << head.word_bits, [DAT_FRONT] = sizeof(dat_word) << DAT_FRONT_BITS,
+        [DAT_CUTS] = UINT64_C(1) << (head.cut_bits - 3),
         [DAT_NEVER] = 8192, [DAT_ABOUT] = 0};
     uint64_t at = dat_profile_start();
     for (int i = 0; i < DAT_SECTIONS; i++) {
@@ -595,6 +607,7 @@ dat_status dat_vocab_view(dat_vocab *vocab, const void *block, size_t size, dat_
     vocab->trie = (dat_trie){(dat_node *)(uintptr_t)dat_profile_section(head, DAT_NODES, sizeof(dat_node) * slots),
                              (uint32_t *)(uintptr_t)dat_profile_section(head, DAT_VALUES, 4 * slots), slots};
     vocab->words = (dat_words){dat_profile_section(head, DAT_WORDS, sizeof(dat_word) << head->word_bits), head->word_bits};
+    vocab->front = (dat_words){dat_profile_section(head, DAT_FRONT, sizeof(dat_word) << DAT_FRONT_BITS), DAT_FRONT_BITS};
     vocab->cuts = (dat_cuts){dat_profile_section(head, DAT_CUTS, (size_t)1 << (head->cut_bits - 3)),
                              dat_profile_section(head, DAT_NEVER, 8192), head->cut_bits};
     vocab->merges = (dat_merges){
@@ -608,7 +621,7 @@ dat_status dat_vocab_view(dat_vocab *vocab, const void *block, size_t size, dat_
         .count = count, .text_size = vocab->text_size, .regular = (head->flags & DAT_REGULAR) != 0,
         .never = vocab->cuts.never};
     if (!vocab->text || !vocab->offsets || !vocab->ids || (head->sections[DAT_BY_ID].size > 0 && !vocab->by_id) ||
-        !vocab->trie.nodes || !vocab->trie.values || !vocab->words.slots || !vocab->cuts.filter || !vocab->cuts.never ||
+        !vocab->trie.nodes || !vocab->trie.values || !vocab->words.slots || !vocab->front.slots || !vocab->cuts.filter || !vocab->cuts.never ||
         !vocab->merges.of_two || !vocab->merges.of_byte || !vocab->merges.pairs.slots || !vocab->merges.pairs.filter ||
         !vocab->merges.flags || !vocab->merges.shorter || !vocab->merges.splits) {
         return DAT_DAMAGED;

@@ -31,7 +31,7 @@ typedef struct {
     int plain_ids;                 /* every id is its index */
     dat_trie trie;                 /* values: indexes */
     dat_merges merges;
-    dat_words words;
+    dat_words words, front;
     dat_cuts cuts;
     size_t unreachable;
     int ignore_merges;             /* a piece that is a token is that token, reachable or not */

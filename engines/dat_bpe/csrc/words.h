@@ -17,6 +17,10 @@ typedef struct {
     unsigned bits;
 } dat_words;
 
+/* The words among the first DAT_FRONT_TOKENS tokens, which most of a text is made of, also have a table of their own, at most
+ * half full. A fresh mapping of the whole table has to fetch a page for nearly every word. */
+enum { DAT_FRONT_BITS = 13, DAT_FRONT_TOKENS = 1 << 12 };
+
 /* Fixed, for it is part of the file; the slots are the vocabulary's, so no text can make a search longer. */
 static inline uint64_t dat_word_hash(uint64_t low, uint64_t high)
 {

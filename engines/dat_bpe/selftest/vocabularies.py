@@ -208,12 +208,12 @@ def _two_check(name: str, first: int) -> str:
 
 
 @cache
-def _words(name: str) -> tuple[dict[tuple[int, int], tuple[int, int, int]], str]:
-    rows = profile_of(name).sections["words"].astype(numpy.uint64).reshape(-1, 4)
+def _words(name: str, section: str = "words") -> tuple[dict[tuple[int, int], tuple[int, int, int]], str]:
+    rows = profile_of(name).sections[section].astype(numpy.uint64).reshape(-1, 4)
     used = rows[:, 1] != 0
     place = numpy.flatnonzero(used).astype(numpy.uint64)
     low, high, both = rows[used, 0], rows[used, 1], rows[used, 2]
-    home = word_hash(low, high) >> U64(64 - profile_of(name).head["word_bits"])
+    home = word_hash(low, high) >> U64(64 - (len(rows).bit_length() - 1))
     found = zip((both & U64(NONE)).tolist(), (both >> U64(32)).tolist(), rows[used, 3].tolist(), strict=True)
     return dict(zip(zip(low.tolist(), high.tolist(), strict=True), found, strict=True)), _unbroken(home, place, used)
 
@@ -233,6 +233,12 @@ def _words_check(name: str, length: int) -> str:
 def _word_search_check(name: str) -> str:
     words, problem = _words(name)
     return problem or equal(len(words), sum(len(token) <= 15 for token in in_order(name)))
+
+
+def _front_check(name: str) -> str:
+    """The words of the first 4,096 tokens, as in the table of all."""
+    front, problem = _words(name, "front")
+    return problem or equal(front, {key: word for key, word in _words(name)[0].items() if word[1] < 4096})
 
 
 def _borders(token: bytes) -> Iterator[tuple[int, int, int, int]]:
@@ -301,6 +307,7 @@ def checks() -> Iterator[Check]:
                 yield Check(f"vocabulary/{name}/words/{length} bytes", partial(_words_check, name, length))
         yield Check(f"vocabulary/{name}/joined/search", partial(_pair_search_check, name))
         yield Check(f"vocabulary/{name}/words/search", partial(_word_search_check, name))
+        yield Check(f"vocabulary/{name}/words/front", partial(_front_check, name))
         for first in range(256):
             yield Check(f"vocabulary/{name}/two/{first:02X}", partial(_two_check, name, first))
         for first in sorted(_border_rows(name)):

@@ -231,7 +231,7 @@ def refused(path: Path, data: bytes) -> ProfileError:
 
 def test_the_layout_is_as_written_here(whole: bytes) -> None:
     magic, version, order, size = struct.unpack_from("<8sIIQ", whole)
-    assert (magic, version, order, size) == (b"TKAPROF\n", 2, 0x01020304, len(whole))
+    assert (magic, version, order, size) == (b"TKAPROF\n", 3, 0x01020304, len(whole))
     assert seal(bytearray(whole)) == whole
     at = START
     for name in profiles.SECTIONS:
@@ -269,8 +269,8 @@ def test_what_the_refusal_says(whole: bytes, tmp_path: Path) -> None:
     struct.pack_into(">I", swapped, 12, 0x01020304)
     assert "byte order" in str(refused(path, seal(swapped)))
     newer = bytearray(whole)
-    struct.pack_into("<I", newer, 8, 3)
-    assert "version 3" in str(refused(path, seal(newer)))
+    struct.pack_into("<I", newer, 8, 99)
+    assert "version 99" in str(refused(path, seal(newer)))
     assert "not a profile" in str(refused(path, bytes(4096)))
 
 

@@ -26,9 +26,9 @@ def resident():
         return next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmRSS"))
 
 if kind == "mapped":
-    encoder = Encoder.open(path, cache_bits=8)
+    encoder = Encoder.open(path, cache_bits=8, without=["wide"])
 else:
-    encoder = Encoder.load("cl100k_base", cache_bits=8)
+    encoder = Encoder.load("cl100k_base", cache_bits=8, without=["wide"])
 right = encoder.encode_batch(documents)[0]
 before = resident()
 kept = [open(path, "rb").read() for _ in range(5)] if kind == "copies" else []
