@@ -74,7 +74,8 @@ class Oracle:
         self._rank_of = self._ranks(algorithm, merges)
         self._raw, self._normal = self._read_specials(specials or {})
         self._bytes_of = {identity: token for token, identity in tokens.items()}
-        self._bytes_of.update((identity, token) for token, identity in self._all_specials.items())
+        # Of texts that share an id the first is the id's: by id, then text, as contracts list them.
+        self._bytes_of.update((identity, token) for token, identity in sorted(self._all_specials.items(), reverse=True))
         self._memo: dict[str | bytes, list[int]] = {}
 
     # ---- what the contract says

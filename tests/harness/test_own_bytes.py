@@ -85,11 +85,30 @@ def test_a_special_token_that_takes_spaces_in(written: Callable[..., str], run_a
         ({"specials": "on", "added_tokens": (("<m>", 256, ("rstrip",)),)}, False),
         ({"specials": "off", "added_tokens": (("<m>", 256, ("rstrip",)),)}, True),
         ({"specials": "on", "added_tokens": (("<m>", 256, ("single_word",)),)}, True),
+        ({"specials": "on", "special_tokens": (("<a>", 256), ("<b>", 256))}, False),
+        ({"specials": "on", "special_tokens": (("<a>", 256), ("<b>", 257))}, True),
+        ({"specials": "off", "special_tokens": (("<a>", 256), ("<b>", 256))}, True),
     ],
 )
 def test_own_bytes(change: dict[str, Any], own: bool) -> None:
     plain = {"algorithm": "bpe-ranks", "vocabulary": "0" * 64, "pretokenizer": (".",)}
     assert own_bytes(Contract(**(plain | change))) is own
+
+
+def test_two_special_tokens_of_one_id(run_audit: Callable[..., Any]) -> None:
+    """o200k_harmony: <|endofprompt|> and <|reserved_200018|> are 200018, which is decoded as the first of them."""
+    run = run_audit(
+        "dat-bpe",
+        "tiktoken",
+        documents=[b"a<|reserved_200018|>b", b"<|endofprompt|> <|return|>", b"c"],
+        vocabulary="o200k_harmony",
+        operations=("encode", "decode", "offsets"),
+        specials=("on",),
+    )
+    for operation in ("encode", "decode", "offsets"):
+        assert run.verdicts("dat-bpe", operation) == {"match": 3}
+    for operation in ("encode", "decode"):
+        assert run.verdicts("tiktoken", operation) == {"match": 3}
 
 
 def test_an_opaque_file_by_a_relative_path(
