@@ -159,6 +159,8 @@ class Encoder:
     ) -> Encoder:
         """An encoder for ranks in memory: token bytes -> id, where a lower id is merged first. As `load` otherwise.
 
+        A token of no bytes, which some rank files have, is decoded (to nothing) and no text gives it.
+
         added         tokens with flags, matched where `specials` are
         normalizer    "none" or "nfc": what is done to the text between added tokens
         prefix_space  a space goes before each such stretch that does not begin with one
@@ -209,6 +211,8 @@ class Encoder:
         general: bool, name: str, where: str,
     ) -> Encoder:
         _check_ranks(ranks, where)
+        if not isinstance(name, str):
+            raise LoadError(f"name {name!r:.80}", where=where, remedy="give a str")
         found = splitting(pattern, where, general=general)
         if unicode not in _core.UNICODE_VERSIONS:
             raise Refusal(
@@ -430,7 +434,13 @@ def merge_table(tokens: Mapping[bytes, int], merges: Sequence[tuple[bytes, bytes
     """numpy.uint32[n, 3]: left, right and merged token of each pair as indexes in ascending order of id."""
     order = {token: place for place, token in enumerate(sorted(tokens, key=tokens.__getitem__))}
     last: dict[tuple[bytes, bytes], None] = {}
-    for number, (left, right) in enumerate(merges):
+    for number, pair in enumerate(merges):
+        try:
+            left, right = pair
+        except (TypeError, ValueError):
+            raise LoadError(
+                f"{pair!r:.80} is no pair", where=f"{where}: merges[{number}]", remedy="give (left, right) as bytes"
+            ) from None
         for token in (left, right, left + right):
             if token not in order or not left or not right:
                 raise LoadError(
@@ -444,6 +454,8 @@ def merge_table(tokens: Mapping[bytes, int], merges: Sequence[tuple[bytes, bytes
 
 
 def _check_ranks(ranks: Mapping[bytes, int], where: str) -> None:
+    if not isinstance(ranks, Mapping):
+        raise LoadError(f"ranks: a {type(ranks).__name__}", where=where, remedy="give a mapping of token bytes -> id")
     for token, number in ranks.items():
         problem = ""
         if not isinstance(token, bytes):
