@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from operator import index
 from os import PathLike, fsdecode
@@ -32,6 +33,10 @@ class Encoder:
 
     Made by `Encoder.load` or `Encoder.from_ranks`. Its tables are read-only: one encoder may be used from many
     threads at once. A document must not be changed while it is being encoded.
+
+    Memory: as many threads as have encoded at once have left their caches (32 bytes << cache_bits, and 2 MB), which the
+    next ones use; they go with the encoder. The ids of a batch, or of a document of more than 16 kB, are memory that
+    goes back to the encoder: such an array keeps it. To be rid of an encoder and keep its ids, keep `ids.copy()`.
     """
 
     def __init__(self, tables: Any, arguments: tuple[Any, ...], options: dict[str, Any], about: dict[str, Any]) -> None:
@@ -51,9 +56,12 @@ class Encoder:
         self._tuning: tuple[Any, ...] = about.get("tuning", ())  # and what `open` was told
         self.ignore_merges: bool = options["ignore_merges"]
         self.n_vocab: int = about["n_vocab"]
-        # The methods of these names, without a call in Python between: 50 bytes are encoded in less time than it takes.
+        tables.recipe = self._recipe()
+        # Those of the tables, without a call in Python between: 50 bytes are encoded in less time than it takes. A
+        # subclass's own methods stay as they are.
         for name in ("encode", "encode_list", "encode_into", "encode_spans"):
-            self.__dict__[name] = getattr(tables, name)
+            if getattr(type(self), name) is getattr(Encoder, name):
+                self.__dict__[name] = getattr(tables, name)
 
     @classmethod
     def load(
@@ -294,7 +302,8 @@ class Encoder:
     def encode_into(self, data: Document, out: Ids, *, specials: bool = False) -> int:
         """As encode, into the caller's numpy.uint32[n], contiguous and writable: returns how many ids there are.
 
-        As many as the document has bytes always fit. ValueError, and nothing written, if they do not.
+        As many as the document has bytes always fit. ValueError, and nothing written, if they do not. TypeError for
+        what is no such array.
         """
         return int(self._tables.encode_into(data, out, specials=specials))
 
@@ -313,10 +322,10 @@ class Encoder:
     ) -> tuple[Ids, Offsets]:
         """(values, offsets): the ids of document i are values[offsets[i]:offsets[i + 1]].
 
-        values numpy.uint32, offsets numpy.uint64[n + 1]. The result does not depend on `threads` (1 to 1,024).
+        values numpy.uint32, offsets numpy.uint64[n + 1]. The result does not depend on `threads` (1 to 1,024). What a
+        document is refused for begins with, or for a lone surrogate ends with, its place: documents[i].
         """
-        if isinstance(documents, (str, bytes, bytearray)):
-            raise TypeError(f"documents: one {type(documents).__name__}; give a list of documents, or use encode")
+        _check_list(documents, "encode")
         result: tuple[Ids, Offsets] = self._tables.encode_batch(documents, _threads(threads), self._match(specials))
         return result
 
@@ -324,8 +333,7 @@ class Encoder:
         self, documents: Iterable[Document], *, threads: int = 1, specials: bool = False
     ) -> list[list[int]]:
         """As encode_batch, a list of int a document."""
-        if isinstance(documents, (str, bytes, bytearray)):
-            raise TypeError(f"documents: one {type(documents).__name__}; give a list of documents, or use encode_list")
+        _check_list(documents, "encode_list")
         found: list[list[int]] = self._tables.encode_batch_lists(documents, _threads(threads), self._match(specials))
         return found
 
@@ -385,6 +393,9 @@ class Encoder:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copied and pickled as what the tables are built from: another process builds, or maps, them again."""
+        return self._recipe()
+
+    def _recipe(self) -> tuple[Any, ...]:
         if "block" in self._options:
             return _reopen, (type(self), self.path, self._tuning, self._tables.contents)
         about = {"name": self.name, "pattern": self.pattern, "expressions": self.expressions,
@@ -421,6 +432,17 @@ def _reopen(kind: type[Encoder], path: str, tuning: tuple[Any, ...], contents: b
             remedy="leave a profile where it is while copies are made, or write another under another name",
         )
     return found
+
+
+def _check_list(documents: Any, other: str) -> None:
+    """TypeError for one document: text, or a buffer of numbers. An array of objects or strings is a list as any."""
+    if isinstance(documents, (list, tuple)):
+        return
+    one = isinstance(documents, str)
+    with suppress(TypeError, ValueError), memoryview(documents) as view:  # no buffer, or one of dates
+        one = view.ndim < 2 and view.format[-1:] not in ("O", "s", "w")
+    if one:
+        raise TypeError(f"documents: one {type(documents).__name__}; give a list of documents, or use {other}")
 
 
 def _threads(threads: int) -> int:
