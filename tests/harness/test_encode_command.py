@@ -79,7 +79,7 @@ def test_text_file_and_standard_input(capsys: pytest.CaptureFixture[str], tmp_pa
 def test_spans(capsys: pytest.CaptureFixture[str], engine: str) -> None:
     _, out, _ = run(capsys, "encode", "--engine", engine, "--hex", "898881ab", "--spans")
     assert out.splitlines() == [
-        r"pieces [\x89\x88\x81][\xab]",
+        r"pretokens [\x89\x88\x81][\xab]",
         r"tokens [\x89][\x88][\x81][\xab]",
         r"231  0..1  [\x89]",
         r"230  1..2  [\x88]",
@@ -87,7 +87,7 @@ def test_spans(capsys: pytest.CaptureFixture[str], engine: str) -> None:
         r"104  3..4  [\xab]",
     ]
     _, out, _ = run(capsys, "encode", "--engine", engine, "--text", "hello world", "--spans")
-    assert out.splitlines()[:2] == ["pieces [hello][ world]", "tokens [hello][ world]"]
+    assert out.splitlines()[:2] == ["pretokens [hello][ world]", "tokens [hello][ world]"]
 
 
 @pytest.mark.parametrize("engine", ["dat-bpe", "oracle", "tiktoken"])
@@ -96,7 +96,7 @@ def test_json(capsys: pytest.CaptureFixture[str], engine: str) -> None:
     value = json.loads(out)
     assert code == 0
     assert (value["outcome"], value["ids"], value["spans"]) == ("ids", [31373, 995], [[0, 5], [5, 11]])
-    assert value["pieces"] == [b"hello".hex(), b" world".hex()]
+    assert value["tokens"] == [b"hello".hex(), b" world".hex()]
     # The leaf by its written rule: u64 bytes, u8 status, u32 count, u32 ids.
     assert value["leaf"] == hashlib.sha256(struct.pack("<QBIII", 11, 0, 2, 31373, 995)).hexdigest()
     assert value["document"] == {"bytes": 11, "sha256": hashlib.sha256(b"hello world").hexdigest()}
