@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from operator import index
-from os import PathLike, fsdecode
+from os import fsdecode
 from typing import Any
 
 import numpy
@@ -16,7 +16,7 @@ from tokassay.engines.dat_bpe import _core, profiles
 from tokassay.engines.dat_bpe.added import AddedToken, columns, flag_column, gather
 from tokassay.engines.dat_bpe.errors import LoadError, ProfileError, Refusal
 from tokassay.engines.dat_bpe.patterns import NAMES, splitting
-from tokassay.engines.dat_bpe.profiles import AGAIN, is_profile
+from tokassay.engines.dat_bpe.profiles import AGAIN, File, is_profile
 from tokassay.engines.dat_bpe.ranks import ALIASES, ENCODINGS, GREATEST_ID, embedded_ranks, read_ranks
 from tokassay.engines.dat_bpe.tokenizer_json import read_tokenizer_json
 from tokassay.engines.dat_bpe.tuning import CACHE_BITS, settings
@@ -66,7 +66,7 @@ class Encoder:
     @classmethod
     def load(
         cls,
-        name_or_path: str | PathLike[str],
+        name_or_path: File,
         *,
         pattern: str | Sequence[str] | None = None,
         specials: Mapping[str, int] | None = None,
@@ -253,7 +253,7 @@ class Encoder:
 
     @classmethod
     def open(
-        cls, path: str | PathLike[str], *, cache_bits: int = CACHE_BITS, level: str | None = None,
+        cls, path: File, *, cache_bits: int = CACHE_BITS, level: str | None = None,
         without: Collection[str] = (),
     ) -> Encoder:
         """The encoder of a profile file: its tables are mapped, nothing is read but the head. LoadError."""
@@ -261,12 +261,14 @@ class Encoder:
         try:
             tables = _core.Tables(*given, **options)
         except (_core.DamagedError, _core.TableError) as error:
-            raise ProfileError("a damaged profile, or one of another build", where=str(path), remedy=AGAIN) from error
+            raise ProfileError(
+                "a damaged profile, or one of another build", where=fsdecode(path), remedy=AGAIN
+            ) from error
         about["n_vocab"] = max([tables.last_id, *about["specials"].values()]) + 1
         return cls(tables, given, options, about)
 
-    def save(self, path: str | PathLike[str]) -> int:
-        """Writes the tables as a profile file, whole or not at all; returns its size in bytes. OSError."""
+    def save(self, path: File) -> int:
+        """Writes the tables as a profile file, whole or not at all; returns its size in bytes. OSError, LoadError."""
         return profiles.save(self, path)
 
     @property

@@ -77,10 +77,12 @@ def encode(
 
 def in_process(vocab: str, document: bytes, specials: bool) -> list[int] | None:
     """Ids by our own encoder in this process, for the vocabularies that it has itself; None for any other."""
-    from tokassay.engines.dat_bpe import Encoder, LoadError
+    from tokassay.engines.dat_bpe import Encoder, LoadError, ProfileError
 
     try:
         encoder = Encoder.load(vocab)
+    except ProfileError:
+        raise
     except LoadError:
         return None  # a path, a name that is not embedded, or a mistake: the general way says which
     ids: list[int] = encoder.encode(document, specials=specials).tolist()

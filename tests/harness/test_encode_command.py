@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tokassay.engines.dat_bpe import Encoder
 from tokassay.harness.cli import main
 
 # Fixed points of GPT-2, input in hex -> ids.
@@ -161,6 +162,20 @@ def test_a_truncated_rank_file(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     code, out, err = run(capsys, "encode", "--vocab", str(path), "--pattern", "gpt2", "--text", "a")
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert f"{path}:3" in err
+
+
+def test_a_profile_is_opened_as_it_is_or_refused_by_name(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "a.profile"
+    Encoder.load("gpt2").save(path)
+    words = ("encode", "--vocab", str(path), "--text", "hello")
+    assert run(capsys, *words) == (0, "31373\n", "")
+    for more in (("--spans",), ("--json",), ("--engine", "tiktoken"), ("--pattern", "gpt2")):
+        code, out, err = run(capsys, *words, *more)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert f"{path}: a profile" in err and "give the vocabulary that it was built from" in err
+    path.write_bytes(path.read_bytes()[:-1])
+    code, _, err = run(capsys, *words)
+    assert code == 2 and "should have" in err
 
 
 def test_a_rank_file_without_a_pattern(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from base64 import b64encode
 from pathlib import Path
@@ -148,6 +149,14 @@ def test_wrong_arguments(tmp_path: Path) -> None:
     ):
         with pytest.raises(LoadError, match=message):
             call()
+
+
+@pytest.mark.parametrize("name", ["pipe", "pipe.json"])
+def test_a_pipe_is_refused(tmp_path: Path, name: str) -> None:
+    """Whoever reads one waits until somebody writes into it."""
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(LoadError, match="no regular file"):
+        Encoder.load(tmp_path / name, pattern=None if name.endswith(".json") else "gpt2")
 
 
 def test_gaps_and_large_ids() -> None:
