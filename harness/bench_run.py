@@ -49,6 +49,7 @@ from tokassay.harness.texts import Half, entries_of, kinds, load_text, missing
 VOCABULARIES = ("gpt2", "cl100k")
 TEXTS = ("english", "verses", "code", "mixed", "cjk", "unique")
 THREADS_TEXT, THREADS_BYTES = "code", 32_000_000
+THREADED = ("batch-flat", WHOLE)
 GROWTH_REPEAT = 3
 CPU = 1
 PROFILE = "dat-bpe[profile=true]"
@@ -115,7 +116,7 @@ def run(plan: Plan, console: Console) -> dict[str, Any]:
         "threads": [],
     }
     with alone(console), elsewhere([plan.cpu]), progress(console) as bar:
-        report["engines"] = [about(one, vocabularies, opener(roster)) for one in who]
+        report["engines"] = [about(one, vocabularies, opener(roster), refuse=True) for one in who]
         run_all(plan, roster, who, vocabularies, reference, report, bar)
     found = [cell["reference"] for cell in report["cells"]] + [row.get("reference", "") for row in report["load"]]
     report["references"] = sorted({one for one in found if one})
@@ -144,6 +145,10 @@ def checked(plan: Plan) -> Plan:
                 f"{name} is measured by {', '.join(measured_by)} only", where="--entry",
                 remedy=f"give one of these, or leave {name} out",
             )
+    if plan.threads and not plan.tables and not set(entries) & set(THREADED):
+        raise InputError(
+            f"two threads are measured by {', '.join(THREADED)} only", where="--entry", remedy="give one of these"
+        )
     needed = [*texts] if plan.tables or plan.ablation or plan.sweep else []
     needed += ["english"] * plan.load + [THREADS_TEXT] * plan.threads
     absent = missing(needed)
@@ -198,10 +203,12 @@ def contestants(plan: Plan, roster: Mapping[str, EngineSpec], console: Console) 
     return [one for one in found if installed(one.spec)]
 
 
-def about(who: Contestant, vocabularies: Sequence[Loaded], open_one: Opener) -> dict[str, Any]:
+def about(
+    who: Contestant, vocabularies: Sequence[Loaded], open_one: Opener, *, refuse: bool = False
+) -> dict[str, Any]:
     """What the report says of an engine: its version by its own word, with the first vocabulary that it serves.
 
-    InputError where it cannot be loaded with options that somebody wrote.
+    With `refuse`, InputError where its loading fails, not for want of support, and it has options: they are wrong.
     """
     told = who.spec.pinned
     for loaded in vocabularies:
@@ -210,7 +217,7 @@ def about(who: Contestant, vocabularies: Sequence[Loaded], open_one: Opener) -> 
                 told = str(host.hello()["version"])
             break
         except HostFailure as error:
-            if who.options and isinstance(error, HostError):
+            if refuse and who.options and isinstance(error, HostError):
                 raise InputError(
                     f"cannot be loaded: {error}", where=who.label, remedy="correct its options, or leave them out"
                 ) from error
@@ -315,7 +322,7 @@ def threads(
     cpus = (other, plan.cpu)
     text = load_text(THREADS_TEXT, THREADS_BYTES)
     found = []
-    for entry in [one for one in ("batch-flat", WHOLE) if one in plan.entries]:
+    for entry in [one for one in THREADED if one in plan.entries]:
         cell = Cell(loaded, text, entry)
         with task(bar, f"{asked}, two threads, {entry}", plan.repeat * len(who)) as tick:
             rows = run_threads(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
 from itertools import pairwise
 from operator import index
 from os import fsdecode
@@ -14,6 +13,7 @@ import numpy
 from numpy.typing import NDArray
 from tokassay.engines.dat_bpe import _core, profiles
 from tokassay.engines.dat_bpe.added import AddedToken, columns, flag_column, gather
+from tokassay.engines.dat_bpe.documents import check_list
 from tokassay.engines.dat_bpe.errors import LoadError, ProfileError, Refusal
 from tokassay.engines.dat_bpe.patterns import NAMES, splitting
 from tokassay.engines.dat_bpe.profiles import AGAIN, File, is_profile
@@ -327,7 +327,7 @@ class Encoder:
         values numpy.uint32, offsets numpy.uint64[n + 1]. The result does not depend on `threads` (1 to 1,024). What a
         document is refused for begins with, or for a lone surrogate ends with, its place: documents[i].
         """
-        _check_list(documents, "encode")
+        check_list(documents, "encode")
         result: tuple[Ids, Offsets] = self._tables.encode_batch(documents, _threads(threads), self._match(specials))
         return result
 
@@ -335,7 +335,7 @@ class Encoder:
         self, documents: Iterable[Document], *, threads: int = 1, specials: bool = False
     ) -> list[list[int]]:
         """As encode_batch, a list of int a document."""
-        _check_list(documents, "encode_list")
+        check_list(documents, "encode_list")
         found: list[list[int]] = self._tables.encode_batch_lists(documents, _threads(threads), self._match(specials))
         return found
 
@@ -434,17 +434,6 @@ def _reopen(kind: type[Encoder], path: str, tuning: tuple[Any, ...], contents: b
             remedy="leave a profile where it is while copies are made, or write another under another name",
         )
     return found
-
-
-def _check_list(documents: Any, other: str) -> None:
-    """TypeError for one document: text, or a buffer of numbers. An array of objects or strings is a list as any."""
-    if isinstance(documents, (list, tuple)):
-        return
-    one = isinstance(documents, str)
-    with suppress(TypeError, ValueError), memoryview(documents) as view:  # no buffer, or one of dates
-        one = view.ndim < 2 and view.format[-1:] not in ("O", "s", "w")
-    if one:
-        raise TypeError(f"documents: one {type(documents).__name__}; give a list of documents, or use {other}")
 
 
 def _threads(threads: int) -> int:

@@ -161,6 +161,12 @@ def test_wrong_use_is_one_line_and_exit_2(
     assert all(word in err for word in words), err
 
 
+def test_threads_without_an_entry_of_theirs_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = bench(capsys, "--threads", "2", "--entry", "batch-list")
+    assert code == 2
+    assert "--entry: two threads are measured by batch-flat, whole only" in err
+
+
 def test_a_text_that_is_not_at_hand_is_named_with_its_command(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
