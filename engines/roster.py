@@ -61,6 +61,8 @@ class EngineSpec:
     timeout_s: float = 120.0
     lock: Path | None = None
     options: dict[str, Any] = field(default_factory=dict)
+    # Options of its adapter that whoever asks may set besides, as in `NAME[option=value]`.
+    accepts: tuple[str, ...] = ()
     notes: str = ""
     source: str = ""
 
@@ -144,6 +146,7 @@ LISTS = {"algorithms": ALGORITHMS, "specials": SWITCH, "operations": OPERATIONS}
 CHOICES = {"environment": ("project", "own")}
 NUMBERS = ("memory_mb", "timeout_s")
 TABLES = ("entry_points", "byte_policies", "options")
+NAMES = ("accepts",)
 
 
 def _spec(path: Path, name: str, table: Any) -> EngineSpec:
@@ -192,6 +195,10 @@ def _value(path: Path, name: str, key: str, value: Any) -> Any:
     if key in LISTS:
         if not isinstance(value, list) or not value or not set(value) <= set(LISTS[key]):
             raise wrong(f"a list of some of {', '.join(LISTS[key])}")
+        return tuple(value)
+    if key in NAMES:
+        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+            raise wrong("a list of names")
         return tuple(value)
     if key in TABLES:
         if not isinstance(value, dict):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tokassay.engines.roster import EngineSpec
-from tokassay.harness.bench import Contestant
+from tokassay.harness.bench import Contestant, accepted
 from tokassay.harness.errors import InputError
 from tokassay.harness.hosts import find_spec
 
@@ -56,7 +56,10 @@ def _preset() -> str:
 def contestants(
     found: Sequence[Switch], roster: Mapping[str, EngineSpec], engine: str = "dat-bpe"
 ) -> list[Contestant]:
-    """The engine with everything on, then with each switch off."""
+    """The engine with everything on, then with each switch off. Raises InputError."""
     spec = find_spec(engine, roster)
-    off = [Contestant(f"without {one.name}", spec, {one.option: one.off}) for one in found]
+    off = [
+        Contestant(f"without {one.name}", spec, {accepted(one.option, spec, f"switch {one.name}"): one.off})
+        for one in found
+    ]
     return [Contestant(engine, spec), *off]

@@ -97,6 +97,7 @@ class Result:
 def contestant(written: str, roster: Mapping[str, EngineSpec]) -> Contestant:
     """NAME, or NAME[option=value,option=value] with integers, true, false or words. Raises InputError."""
     name, bracket, rest = written.partition("[")
+    spec = find_spec(name, roster, "--engines")
     if bracket and not rest.endswith("]"):
         raise InputError(f"{written} is not closed", where="--engines", remedy="write NAME[option=value]")
     options: dict[str, Any] = {}
@@ -104,8 +105,19 @@ def contestant(written: str, roster: Mapping[str, EngineSpec]) -> Contestant:
         key, equals, value = one.partition("=")
         if not equals or not key:
             raise InputError(f"{one} is no option", where="--engines", remedy="write NAME[option=value]")
-        options[key.strip()] = _value(value.strip())
-    return Contestant(written, find_spec(name, roster, "--engines"), options)
+        key = accepted(key.strip(), spec, "--engines")
+        if key in options:
+            raise InputError(f"{written} gives {key} twice", where="--engines", remedy="leave one of them")
+        options[key] = _value(value.strip())
+    return Contestant(written, spec, options)
+
+
+def accepted(option: str, spec: EngineSpec, where: str) -> str:
+    """The option, if it is one of the engine's; InputError: an adapter may ignore what it does not know."""
+    if option not in spec.accepts:
+        remedy = f"it has {', '.join(spec.accepts)}" if spec.accepts else "it has none"
+        raise InputError(f"{spec.name} has no option {option!r}", where=where, remedy=remedy)
+    return option
 
 
 def _value(text: str) -> Any:

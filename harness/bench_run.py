@@ -13,7 +13,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from tokassay.engines.client import HostFailure
+from tokassay.engines.client import HostError, HostFailure
 from tokassay.engines.environments import cache_root, installed
 from tokassay.engines.roster import EngineSpec, load_roster
 from tokassay.harness import ablation
@@ -44,12 +44,14 @@ from tokassay.harness.errors import AGREED, NOTHING, InputError
 from tokassay.harness.hosts import find_spec, nearest
 from tokassay.harness.load import Loaded, load_vocabulary
 from tokassay.harness.page_cache import drop
-from tokassay.harness.texts import Half, kinds, load_text, missing
+from tokassay.harness.texts import Half, entries_of, kinds, load_text, missing
 
 VOCABULARIES = ("gpt2", "cl100k")
 TEXTS = ("english", "verses", "code", "mixed", "cjk", "unique")
 THREADS_TEXT, THREADS_BYTES = "code", 34_000_000
+THREADED = ("batch-flat", WHOLE)
 GROWTH_REPEAT = 3
+CPU = 1
 PROFILE = "dat-bpe[profile=true]"
 Tick = Callable[[str], None]
 
@@ -64,7 +66,7 @@ class Plan:
     engines: tuple[str, ...] = ()
     states: tuple[str, ...] = ()
     repeat: int = 7
-    cpu: int = 1
+    cpu: int = CPU
     size: int = 8_000_000
     tables: bool = True
     load: bool = False
@@ -83,7 +85,7 @@ def run(plan: Plan, console: Console) -> dict[str, Any]:
     """Measure what the plan asks for; the report's object. Raises InputError before anything is measured."""
     begun = datetime.now(UTC)
     roster = load_roster(*plan.roster)
-    plan = checked(plan, console)
+    plan = checked(plan)
     switches = ablation.switches(plan.switches) if plan.ablation else []
     if plan.sweep:
         who = points(roster)
@@ -114,7 +116,7 @@ def run(plan: Plan, console: Console) -> dict[str, Any]:
         "threads": [],
     }
     with alone(console), elsewhere([plan.cpu]), progress(console) as bar:
-        report["engines"] = [about(one, vocabularies, opener(roster)) for one in who]
+        report["engines"] = [about(one, vocabularies, opener(roster), refuse=True) for one in who]
         run_all(plan, roster, who, vocabularies, reference, report, bar)
     found = [cell["reference"] for cell in report["cells"]] + [row.get("reference", "") for row in report["load"]]
     report["references"] = sorted({one for one in found if one})
@@ -124,13 +126,29 @@ def run(plan: Plan, console: Console) -> dict[str, Any]:
     return report
 
 
-def checked(plan: Plan, console: Console) -> Plan:
+def checked(plan: Plan) -> Plan:
     """The plan with its defaults, every name known and every text at hand. Raises InputError."""
     texts = plan.texts or (*TEXTS, *(("short",) if plan.short else ()))
     known = kinds()
     for name in texts:
         if name not in known:
             raise InputError(f"no kind of text is called {name}", where="--text", remedy=nearest(name, known))
+    for flag, words, allowed in (("--entry", plan.entries, ENTRIES), ("--state", plan.states, STATES)):
+        for word in words:
+            if word not in allowed:
+                raise InputError(f"{word} is not known", where=flag, remedy=f"use {', '.join(allowed)}")
+    entries = plan.entries or ((WHOLE,) if plan.sweep else ENTRIES)
+    for name in plan.texts:
+        measured_by = entries_of(name) or ENTRIES
+        if not set(entries) & set(measured_by):
+            raise InputError(
+                f"{name} is measured by {', '.join(measured_by)} only", where="--entry",
+                remedy=f"give one of these, or leave {name} out",
+            )
+    if plan.threads and not plan.tables and not set(entries) & set(THREADED):
+        raise InputError(
+            f"two threads are measured by {', '.join(THREADED)} only", where="--entry", remedy="give one of these"
+        )
     needed = [*texts] if plan.tables or plan.ablation or plan.sweep else []
     needed += ["english"] * plan.load + [THREADS_TEXT] * plan.threads
     absent = missing(needed)
@@ -139,21 +157,31 @@ def checked(plan: Plan, console: Console) -> Plan:
             f"{', '.join(absent)} {'is' if len(absent) == 1 else 'are'} not in the cache", where="--text",
             remedy=f"run: tokassay corpora fetch {' '.join(absent)}",
         )
-    for flag, words, allowed in (("--entry", plan.entries, ENTRIES), ("--state", plan.states, STATES)):
-        for word in words:
-            if word not in allowed:
-                raise InputError(f"{word} is not known", where=flag, remedy=f"use {', '.join(allowed)}")
-    usable = tuple(sorted(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else (plan.cpu,)
-    cpu = plan.cpu
-    if cpu not in usable:
-        cpu = usable[-1]
-        console.print(f"[dim]note:[/] there is no processor {plan.cpu}; measuring on {cpu}", highlight=False)
+    usable = processors()
     if plan.threads and len(usable) < 2:
         raise InputError("there is one processor only", where="--threads", remedy="run it where there are two")
     return replace(
-        plan, texts=texts, cpu=cpu, usable=usable, vocabularies=plan.vocabularies or VOCABULARIES,
-        entries=plan.entries or ((WHOLE,) if plan.sweep else ENTRIES), states=plan.states or STATES[:2],
+        plan, texts=texts, usable=usable, vocabularies=plan.vocabularies or VOCABULARIES, entries=entries,
+        states=plan.states or STATES[:2],
     )
+
+
+def processors() -> tuple[int, ...]:
+    """Those that this process may use; none where the platform does not tell."""
+    return tuple(sorted(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else ()
+
+
+def processor(asked: int | None) -> int:
+    """The processor to measure on: the one asked for, or, if none was, the usual one or the last. InputError."""
+    usable = processors()
+    if asked is None:
+        return CPU if CPU in usable or not usable else usable[-1]
+    if usable and asked not in usable:
+        raise InputError(
+            f"there is no processor {asked} for this process", where="--cpu",
+            remedy=f"use {' or '.join(map(str, usable))}",
+        )
+    return asked
 
 
 def contestants(plan: Plan, roster: Mapping[str, EngineSpec], console: Console) -> list[Contestant]:
@@ -175,16 +203,24 @@ def contestants(plan: Plan, roster: Mapping[str, EngineSpec], console: Console) 
     return [one for one in found if installed(one.spec)]
 
 
-def about(who: Contestant, vocabularies: Sequence[Loaded], open_one: Opener) -> dict[str, Any]:
-    """What the report says of an engine: its version by its own word, with the first vocabulary that it serves."""
+def about(
+    who: Contestant, vocabularies: Sequence[Loaded], open_one: Opener, *, refuse: bool = False
+) -> dict[str, Any]:
+    """What the report says of an engine: its version by its own word, with the first vocabulary that it serves.
+
+    With `refuse`, InputError where its loading fails, not for want of support, and it has options: they are wrong.
+    """
     told = who.spec.pinned
     for loaded in vocabularies:
         try:
             with open_one(who, loaded) as host:
                 told = str(host.hello()["version"])
             break
-        except HostFailure:
-            continue
+        except HostFailure as error:
+            if refuse and who.options and isinstance(error, HostError):
+                raise InputError(
+                    f"cannot be loaded: {error}", where=who.label, remedy="correct its options, or leave them out"
+                ) from error
     entries = {entry: who.spec.entry_points.get(entry.replace("-", "_"), "") for entry in ENTRIES}
     return {
         "engine": who.label, "version": told, "requirement": who.spec.requirement, "options": dict(who.options),
@@ -286,7 +322,7 @@ def threads(
     cpus = (other, plan.cpu)
     text = load_text(THREADS_TEXT, THREADS_BYTES)
     found = []
-    for entry in [one for one in ("batch-flat", WHOLE) if one in plan.entries]:
+    for entry in [one for one in THREADED if one in plan.entries]:
         cell = Cell(loaded, text, entry)
         with task(bar, f"{asked}, two threads, {entry}", plan.repeat * len(who)) as tick:
             rows = run_threads(

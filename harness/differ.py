@@ -1,4 +1,4 @@
-"""Two engines on one document, side by side: ids, pieces, spans, and the first differing decision.
+"""Two engines on one document, side by side: ids, tokens, spans, and the first differing decision.
 
 A decision is *traced* where both sides speak of their own decisions, and *inferred* from ids and pieces where
 one does not: an inference names the likeliest stage, and says that it is one.
@@ -22,8 +22,8 @@ class Side:
     """What one engine did with the document.
 
     `outcome` is `ids`, or what happened instead (reject, unsupported, crash, error, timeout, oom); `detail`
-    says more of it. `pieces` are the tokens' bytes by the vocabulary (None: an id it does not have). `spans`
-    are byte spans, None where the pieces are not the document's. `decisions` is None for a silent engine.
+    says more of it. `tokens` are the bytes of the ids by the vocabulary (None: an id it does not have). `spans`
+    are byte spans, None where those are not the document's bytes. `decisions` is None for a silent engine.
     """
 
     name: str
@@ -32,12 +32,12 @@ class Side:
     outcome: str = "ids"
     detail: str = ""
     ids: tuple[int, ...] = ()
-    pieces: tuple[bytes | None, ...] = ()
+    tokens: tuple[bytes | None, ...] = ()
     spans: tuple[Span, ...] | None = None
     decisions: tuple[Decision, ...] | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """As `--json` shows it: pieces in hex."""
+        """As `--json` shows it: tokens in hex."""
         return {
             "engine": self.name,
             "version": self.version,
@@ -45,7 +45,7 @@ class Side:
             "outcome": self.outcome,
             "detail": self.detail,
             "ids": list(self.ids),
-            "pieces": [None if piece is None else piece.hex() for piece in self.pieces],
+            "tokens": [None if token is None else token.hex() for token in self.tokens],
             "spans": None if self.spans is None else [list(span) for span in self.spans],
             "traced": self.decisions is not None,
         }
@@ -119,7 +119,7 @@ def difference(
 
 def by_id(*sides: Side) -> Callable[[int], bytes | None]:
     """A look-up from id to token bytes over the ids that the sides gave."""
-    table = {number: piece for side in sides for number, piece in zip(side.ids, side.pieces, strict=True)}
+    table = {number: token for side in sides for number, token in zip(side.ids, side.tokens, strict=True)}
     return table.get
 
 
@@ -168,8 +168,8 @@ def aligned(a: Side, b: Side) -> list[tuple[int | None, int | None]]:
     return rows
 
 
-def piece_spans(side: Side) -> list[Span] | None:
-    """Byte spans of the pretokenizer's pieces and of special tokens, in order; None for a side that is not traced."""
+def pretoken_spans(side: Side) -> list[Span] | None:
+    """Byte spans of the pretokens and of special tokens, in order; None for a side that is not traced."""
     if side.decisions is None:
         return None
     found = [d for d in side.decisions if d["stage"] in ("pretokenize", "special")]

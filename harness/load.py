@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import stat
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -21,6 +22,7 @@ FORMATS = ("tiktoken", "vocab.bpe", "tokenizer.json", "tekken", "sentencepiece",
 # Asked for behind a vocabulary's name: its tokens under another algorithm than its file means.
 OTHER_ALGORITHMS = (GREEDY,)
 MAX_FILE = 1 << 30
+_PROFILE = b"TKAPROF\n"  # docs/FORMATS.md
 _SENTENCEPIECE_SUFFIXES = (".model", ".spm", ".vocab")
 
 
@@ -209,7 +211,10 @@ def _sentencepiece() -> Parsed:
 def read(path: Path) -> bytes:
     """The file's bytes, gunzipped where it is gzip. Raises InputError for what cannot be read."""
     try:
-        if path.stat().st_size > MAX_FILE:
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):  # whoever reads a pipe waits for whoever writes into it
+            raise InputError("no regular file", where=str(path), remedy="give a vocabulary file")
+        if found.st_size > MAX_FILE:
             raise InputError("larger than 1 GiB: not a vocabulary", where=str(path), remedy="give a vocabulary file")
         data = path.read_bytes()
     except OSError as error:
@@ -239,6 +244,11 @@ def detect(data: bytes, path: Path) -> str:
         return "tiktoken"
     if data[:1] == b"\n" or path.name.endswith(_SENTENCEPIECE_SUFFIXES):
         return "sentencepiece"
+    if data.startswith(_PROFILE):
+        raise InputError(
+            "a profile, which dat-bpe alone opens: `tokassay encode --vocab FILE` without further options",
+            where=str(path), remedy="give the vocabulary that it was built from",
+        )
     raise InputError("not a vocabulary format that is known", where=str(path), remedy=f"known are {', '.join(FORMATS)}")
 
 

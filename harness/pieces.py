@@ -29,15 +29,15 @@ def bracketed(data: bytes) -> str:
     return f"[{view(data)}]"
 
 
-def token_spans(pieces: list[bytes], document: bytes) -> list[tuple[int, int]] | None:
+def token_spans(tokens: list[bytes], document: bytes) -> list[tuple[int, int]] | None:
     """Byte spans (start, end) of tokens by the tokens' bytes; None where those do not make up `document`."""
     spans: list[tuple[int, int]] = []
     at = 0
-    for piece in pieces:
-        if document[at : at + len(piece)] != piece:
+    for token in tokens:
+        if document[at : at + len(token)] != token:
             return None
-        spans.append((at, at + len(piece)))
-        at += len(piece)
+        spans.append((at, at + len(token)))
+        at += len(token)
     return spans if at == len(document) else None
 
 

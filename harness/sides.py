@@ -1,4 +1,4 @@
-"""Asking one engine about one document, whatever becomes of it: ids, pieces, spans, decisions, or how it ended."""
+"""Asking one engine about one document, whatever becomes of it: ids, tokens, spans, decisions, or how it ended."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ def ask_side(
                 failed = "oom" if kind == "MemoryError" else "error"
                 return Side(name, version, variants, "reject" if status == REJECT else failed, detail)
             ids = tuple(output.rows()[0])
-            pieces = pieces_of(loaded, ids)
-            spans = spans_of(pieces, document)
+            tokens = tokens_of(loaded, ids)
+            spans = spans_of(tokens, document)
             decisions: tuple[Decision, ...] | None = None
             if trace:
                 try:
                     decisions = tuple(host.trace(document))
                 except HostFailure:
                     decisions = None  # not a word about its decisions: the comparison is then inferred
-            return Side(name, version, variants, "ids", "", ids, pieces, spans, decisions)
+            return Side(name, version, variants, "ids", "", ids, tokens, spans, decisions)
     except Unsupported as error:
         return Side(name, version, variants, "unsupported", error.detail)
     except HostFailure as error:
@@ -65,14 +65,14 @@ def stand_in(
     return other if other.ids == side.ids and other.decisions is not None else None
 
 
-def pieces_of(loaded: Loaded, ids: Sequence[int]) -> tuple[bytes | None, ...]:
+def tokens_of(loaded: Loaded, ids: Sequence[int]) -> tuple[bytes | None, ...]:
     """The bytes of each id by the vocabulary; None for an id that it does not have (or whose file is opaque)."""
     table = loaded.vocabulary.ids()
     return tuple(table.get(number) for number in ids)
 
 
-def spans_of(pieces: Sequence[bytes | None], document: bytes) -> tuple[tuple[int, int], ...] | None:
-    """Byte spans by the pieces; None where they do not make up the document."""
-    known = [piece for piece in pieces if piece is not None]
-    spans = token_spans(known, document) if len(known) == len(pieces) else None
+def spans_of(tokens: Sequence[bytes | None], document: bytes) -> tuple[tuple[int, int], ...] | None:
+    """Byte spans by the tokens' bytes; None where they do not make up the document."""
+    known = [token for token in tokens if token is not None]
+    spans = token_spans(known, document) if len(known) == len(tokens) else None
     return None if spans is None else tuple(spans)

@@ -97,6 +97,11 @@ def kinds() -> dict[str, dict[str, object]]:
     return known
 
 
+def entries_of(kind: str) -> tuple[str, ...]:
+    """The entry points that a kind is measured by; none named: every one."""
+    return tuple(str(entry) for entry in _list(kinds()[kind].get("entries")))
+
+
 def missing(names: list[str]) -> list[str]:
     """Catalogue names that these kinds need and that are not prepared in the cache."""
     entries = {entry.slug: entry for entry in real_entries()}
@@ -124,9 +129,8 @@ def load_text(kind: str, size: int) -> Text:
     else:
         halves = split(list(groups(sources)), size)
     document = int(str(table.get("document", DOCUMENT)))
-    entries = tuple(str(entry) for entry in _list(table.get("entries")))
     a, b = (Half(data, document, table.get("crafted") in ONE_PRETOKEN) for data in halves)
-    return Text(kind, str(table["title"]), sources, entries, a, b)
+    return Text(kind, str(table["title"]), sources, entries_of(kind), a, b)
 
 
 def _list(value: object) -> list[object]:

@@ -6,7 +6,9 @@
 
 from tokassay.engines.dat_bpe.added import AddedToken
 from tokassay.engines.dat_bpe.encoder import Encoder
-from tokassay.engines.dat_bpe.errors import LoadError, PatternError, ProfileError, Refusal
+from tokassay.engines.dat_bpe.errors import ForeignError, LoadError, PatternError, ProfileError, Refusal
 
-__all__ = ["AddedToken", "Encoder", "LoadError", "PatternError", "ProfileError", "Refusal", "__version__"]
+__all__ = [
+    "AddedToken", "Encoder", "ForeignError", "LoadError", "PatternError", "ProfileError", "Refusal", "__version__",
+]
 __version__ = "0.1.0"

@@ -468,6 +468,15 @@ cdef class Input:
         close_source(&self.opened)
 
 
+cdef object placed(error, size_t i):
+    """The error of one document, saying which of them it is."""
+    if isinstance(error, UnicodeEncodeError):
+        error.reason = f"{error.reason} (documents[{i}])"
+    else:
+        error.args = (f"documents[{i}]: {error}",)
+    return error
+
+
 cdef class Splitter:
     """Programs of csrc/split.h, applied in order; numpy.uint32 arrays, of which copies are kept."""
     cdef dat_splitter splitter
@@ -523,6 +532,7 @@ cdef class Tables:
     cdef dat_ids spare       # of a result that nobody holds any more
     cdef PyObject **numbers  # one int an id, made when it is first asked for: a list only takes references
     cdef size_t number_count
+    cdef public object recipe  # (function, arguments) of the encoder, without what refers to this object
 
     def __cinit__(
         self, const uint8_t[::1] text, const uint64_t[::1] offsets, const uint32_t[::1] ids,
@@ -605,6 +615,12 @@ cdef class Tables:
         for i in range(self.number_count):
             Py_XDECREF(self.numbers[i])
         dat_free(self.numbers)
+
+    def __reduce__(self):
+        # What a bound method is pickled with: the tables of the encoder's own copy.
+        if self.recipe is None:
+            raise TypeError("tables without an encoder cannot be pickled")
+        return tables_of, self.recipe
 
     cdef int set(self, settings) except -1:
         self.settings.cache_bits = settings["cache_bits"]
@@ -775,14 +791,14 @@ cdef class Tables:
             raise ValueError("no special tokens were given when it was loaded; give specials= to load")
         return 0
 
-    def encode(self, document, *, bint specials=False):
+    def encode(self, data, *, bint specials=False):
         """The ids of one document: numpy.uint32[n]."""
         cdef source opened
         cdef Scratch scratch
         cdef dat_ids ids
         self.may(specials)
         # The document first: one that is refused must not cost the caches of a thread.
-        open_source(document, &opened)
+        open_source(data, &opened)
         scratch = self.take()
         try:
             if opened.size <= SHORT:
@@ -798,13 +814,13 @@ cdef class Tables:
         self.pool.append(scratch)
         return found
 
-    def encode_list(self, document, *, bint specials=False):
+    def encode_list(self, data, *, bint specials=False):
         """The ids of one document as a list of int."""
         cdef source opened
         cdef Scratch scratch
         self.may(specials)
         # The document first: one that is refused must not cost the caches of a thread.
-        open_source(document, &opened)
+        open_source(data, &opened)
         scratch = self.take()
         try:
             scratch.ids.count = 0
@@ -817,15 +833,22 @@ cdef class Tables:
         self.pool.append(scratch)
         return found
 
-    def encode_into(self, document, uint32_t[::1] out, *, bint specials=False):
+    def encode_into(self, data, out, *, bint specials=False):
         """Writes the ids into the caller's memory, and returns how many; ValueError, and nothing written, if they do
         not fit."""
         cdef source opened
         cdef Scratch scratch
         cdef size_t count
+        cdef uint32_t[::1] room
+        try:
+            if out is None:  # which Cython takes for no memory
+                raise TypeError("it is None")
+            room = out
+        except (TypeError, ValueError, BufferError) as error:
+            raise TypeError(f"out: a writable, contiguous numpy.uint32[n] is needed: {error}") from None
         self.may(specials)
         # The document first: one that is refused must not cost the caches of a thread.
-        open_source(document, &opened)
+        open_source(data, &opened)
         scratch = self.take()
         try:
             scratch.ids.count = 0
@@ -833,11 +856,11 @@ cdef class Tables:
         finally:
             close_source(&opened)
         count = scratch.ids.count
-        if count > <size_t>out.shape[0]:
+        if count > <size_t>room.shape[0]:
             self.pool.append(scratch)
-            raise ValueError(f"out: room for {out.shape[0]} ids, and there are {count}")
+            raise ValueError(f"out: room for {room.shape[0]} ids, and there are {count}")
         if count:
-            memcpy(&out[0], scratch.ids.items, count * sizeof(uint32_t))
+            memcpy(&room[0], scratch.ids.items, count * sizeof(uint32_t))
         if scratch.ids.room > 16 * SHORT:
             dat_ids_clear(&scratch.ids)
         self.pool.append(scratch)
@@ -874,7 +897,7 @@ cdef class Tables:
             most = max(most, <size_t>self.vocab.specials.ids[i])
         return most
 
-    def encode_spans(self, document, *, bint specials=False):
+    def encode_spans(self, data, *, bint specials=False):
         """The ids, and the bytes that each covers: numpy.uint64[n, 2]."""
         cdef dat_ids ids
         cdef dat_marks marks
@@ -887,7 +910,7 @@ cdef class Tables:
         marks.count = marks.room = 0
         try:
             self.may(specials)
-            held = Input(document)
+            held = Input(data)
             scratch = self.take()
             self.run(scratch, &held.opened, specials, &ids, &marks)
             self.pool.append(scratch)
@@ -948,7 +971,10 @@ cdef class Tables:
                     list_[i].data = <const uint8_t *>PyBytes_AS_STRING(document)
                     list_[i].size = PyBytes_GET_SIZE(document)
                 else:
-                    other = Input(document)
+                    try:
+                        other = Input(document)
+                    except (TypeError, BufferError, UnicodeEncodeError) as error:
+                        raise placed(error, i)
                     others.append(other)
                     list_[i].data = other.data
                     list_[i].size = other.size
@@ -1043,6 +1069,11 @@ cdef class Tables:
             return [ends.items[i] for i in range(ends.count)]
         finally:
             dat_ids_clear(&ends)
+
+
+def tables_of(make, arguments):
+    """The tables of the encoder that a recipe makes."""
+    return make(*arguments)._tables
 
 
 def about_profile(data):

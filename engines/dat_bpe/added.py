@@ -63,7 +63,13 @@ def gather(
     where: str,
 ) -> list[AddedToken]:
     """Both as one list. LoadError names the first token that cannot be, or two that cannot be together."""
-    tokens = [AddedToken(text, number) for text, number in specials.items()] + list(added)
+    if not isinstance(specials, Mapping):
+        raise LoadError(f"specials: a {type(specials).__name__}", where=where, remedy="give a mapping of text -> id")
+    added = list(added)
+    for place, token in enumerate(added):
+        if not isinstance(token, AddedToken):
+            raise LoadError(f"added[{place}] is {token!r:.80}", where=where, remedy="give AddedToken(text, id)")
+    tokens = [AddedToken(text, number) for text, number in specials.items()] + added
     owners = {number: token for token, number in ranks.items()} if tokens else {}
     texts: set[str] = set()
     for token in tokens:

@@ -6,16 +6,17 @@ import threading
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 from operator import index
-from os import PathLike, fsdecode
+from os import fsdecode
 from typing import Any
 
 import numpy
 from numpy.typing import NDArray
 from tokassay.engines.dat_bpe import _core, profiles
 from tokassay.engines.dat_bpe.added import AddedToken, columns, flag_column, gather
+from tokassay.engines.dat_bpe.documents import check_list
 from tokassay.engines.dat_bpe.errors import LoadError, ProfileError, Refusal
 from tokassay.engines.dat_bpe.patterns import NAMES, splitting
-from tokassay.engines.dat_bpe.profiles import AGAIN, is_profile
+from tokassay.engines.dat_bpe.profiles import AGAIN, File, is_profile
 from tokassay.engines.dat_bpe.ranks import ALIASES, ENCODINGS, GREATEST_ID, embedded_ranks, read_ranks
 from tokassay.engines.dat_bpe.tokenizer_json import read_tokenizer_json
 from tokassay.engines.dat_bpe.tuning import CACHE_BITS, settings
@@ -32,6 +33,10 @@ class Encoder:
 
     Made by `Encoder.load` or `Encoder.from_ranks`. Its tables are read-only: one encoder may be used from many
     threads at once. A document must not be changed while it is being encoded.
+
+    Memory: as many threads as have encoded at once have left their caches (32 bytes << cache_bits, and 2 MB), which the
+    next ones use; they go with the encoder. The ids of a batch, or of a document of more than 16 kB, are memory that
+    goes back to the encoder: such an array keeps it. To be rid of an encoder and keep its ids, keep `ids.copy()`.
     """
 
     def __init__(self, tables: Any, arguments: tuple[Any, ...], options: dict[str, Any], about: dict[str, Any]) -> None:
@@ -51,14 +56,17 @@ class Encoder:
         self._tuning: tuple[Any, ...] = about.get("tuning", ())  # and what `open` was told
         self.ignore_merges: bool = options["ignore_merges"]
         self.n_vocab: int = about["n_vocab"]
-        # The methods of these names, without a call in Python between: 50 bytes are encoded in less time than it takes.
+        tables.recipe = self._recipe()
+        # Those of the tables, without a call in Python between: 50 bytes are encoded in less time than it takes. A
+        # subclass's own methods stay as they are.
         for name in ("encode", "encode_list", "encode_into", "encode_spans"):
-            self.__dict__[name] = getattr(tables, name)
+            if getattr(type(self), name) is getattr(Encoder, name):
+                self.__dict__[name] = getattr(tables, name)
 
     @classmethod
     def load(
         cls,
-        name_or_path: str | PathLike[str],
+        name_or_path: File,
         *,
         pattern: str | Sequence[str] | None = None,
         specials: Mapping[str, int] | None = None,
@@ -159,6 +167,8 @@ class Encoder:
     ) -> Encoder:
         """An encoder for ranks in memory: token bytes -> id, where a lower id is merged first. As `load` otherwise.
 
+        A token of no bytes, which some rank files have, is decoded (to nothing) and no text gives it.
+
         added         tokens with flags, matched where `specials` are
         normalizer    "none" or "nfc": what is done to the text between added tokens
         prefix_space  a space goes before each such stretch that does not begin with one
@@ -209,6 +219,8 @@ class Encoder:
         general: bool, name: str, where: str,
     ) -> Encoder:
         _check_ranks(ranks, where)
+        if not isinstance(name, str):
+            raise LoadError(f"name {name!r:.80}", where=where, remedy="give a str")
         found = splitting(pattern, where, general=general)
         if unicode not in _core.UNICODE_VERSIONS:
             raise Refusal(
@@ -241,7 +253,7 @@ class Encoder:
 
     @classmethod
     def open(
-        cls, path: str | PathLike[str], *, cache_bits: int = CACHE_BITS, level: str | None = None,
+        cls, path: File, *, cache_bits: int = CACHE_BITS, level: str | None = None,
         without: Collection[str] = (),
     ) -> Encoder:
         """The encoder of a profile file: its tables are mapped, nothing is read but the head. LoadError."""
@@ -249,12 +261,14 @@ class Encoder:
         try:
             tables = _core.Tables(*given, **options)
         except (_core.DamagedError, _core.TableError) as error:
-            raise ProfileError("a damaged profile, or one of another build", where=str(path), remedy=AGAIN) from error
+            raise ProfileError(
+                "a damaged profile, or one of another build", where=fsdecode(path), remedy=AGAIN
+            ) from error
         about["n_vocab"] = max([tables.last_id, *about["specials"].values()]) + 1
         return cls(tables, given, options, about)
 
-    def save(self, path: str | PathLike[str]) -> int:
-        """Writes the tables as a profile file, whole or not at all; returns its size in bytes. OSError."""
+    def save(self, path: File) -> int:
+        """Writes the tables as a profile file, whole or not at all; returns its size in bytes. OSError, LoadError."""
         return profiles.save(self, path)
 
     @property
@@ -290,7 +304,8 @@ class Encoder:
     def encode_into(self, data: Document, out: Ids, *, specials: bool = False) -> int:
         """As encode, into the caller's numpy.uint32[n], contiguous and writable: returns how many ids there are.
 
-        As many as the document has bytes always fit. ValueError, and nothing written, if they do not.
+        As many as the document has bytes always fit. ValueError, and nothing written, if they do not. TypeError for
+        what is no such array.
         """
         return int(self._tables.encode_into(data, out, specials=specials))
 
@@ -309,10 +324,10 @@ class Encoder:
     ) -> tuple[Ids, Offsets]:
         """(values, offsets): the ids of document i are values[offsets[i]:offsets[i + 1]].
 
-        values numpy.uint32, offsets numpy.uint64[n + 1]. The result does not depend on `threads` (1 to 1,024).
+        values numpy.uint32, offsets numpy.uint64[n + 1]. The result does not depend on `threads` (1 to 1,024). What a
+        document is refused for begins with, or for a lone surrogate ends with, its place: documents[i].
         """
-        if isinstance(documents, (str, bytes, bytearray)):
-            raise TypeError(f"documents: one {type(documents).__name__}; give a list of documents, or use encode")
+        check_list(documents, "encode")
         result: tuple[Ids, Offsets] = self._tables.encode_batch(documents, _threads(threads), self._match(specials))
         return result
 
@@ -320,8 +335,7 @@ class Encoder:
         self, documents: Iterable[Document], *, threads: int = 1, specials: bool = False
     ) -> list[list[int]]:
         """As encode_batch, a list of int a document."""
-        if isinstance(documents, (str, bytes, bytearray)):
-            raise TypeError(f"documents: one {type(documents).__name__}; give a list of documents, or use encode_list")
+        check_list(documents, "encode_list")
         found: list[list[int]] = self._tables.encode_batch_lists(documents, _threads(threads), self._match(specials))
         return found
 
@@ -381,6 +395,9 @@ class Encoder:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copied and pickled as what the tables are built from: another process builds, or maps, them again."""
+        return self._recipe()
+
+    def _recipe(self) -> tuple[Any, ...]:
         if "block" in self._options:
             return _reopen, (type(self), self.path, self._tuning, self._tables.contents)
         about = {"name": self.name, "pattern": self.pattern, "expressions": self.expressions,
@@ -430,7 +447,13 @@ def merge_table(tokens: Mapping[bytes, int], merges: Sequence[tuple[bytes, bytes
     """numpy.uint32[n, 3]: left, right and merged token of each pair as indexes in ascending order of id."""
     order = {token: place for place, token in enumerate(sorted(tokens, key=tokens.__getitem__))}
     last: dict[tuple[bytes, bytes], None] = {}
-    for number, (left, right) in enumerate(merges):
+    for number, pair in enumerate(merges):
+        try:
+            left, right = pair
+        except (TypeError, ValueError):
+            raise LoadError(
+                f"{pair!r:.80} is no pair", where=f"{where}: merges[{number}]", remedy="give (left, right) as bytes"
+            ) from None
         for token in (left, right, left + right):
             if token not in order or not left or not right:
                 raise LoadError(
@@ -444,6 +467,8 @@ def merge_table(tokens: Mapping[bytes, int], merges: Sequence[tuple[bytes, bytes
 
 
 def _check_ranks(ranks: Mapping[bytes, int], where: str) -> None:
+    if not isinstance(ranks, Mapping):
+        raise LoadError(f"ranks: a {type(ranks).__name__}", where=where, remedy="give a mapping of token bytes -> id")
     for token, number in ranks.items():
         problem = ""
         if not isinstance(token, bytes):

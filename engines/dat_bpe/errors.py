@@ -22,3 +22,7 @@ class PatternError(Refusal):
 
 class ProfileError(LoadError):
     """A file that should be a profile: it is none, or damaged, or of another build, or not what it says."""
+
+
+class ForeignError(ProfileError):
+    """No profile, or one of another version or byte order: whether it is whole cannot be said."""

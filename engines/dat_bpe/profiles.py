@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokassay.engines.dat_bpe import _core
 from tokassay.engines.dat_bpe.added import FLAGS, AddedToken, columns, gather
-from tokassay.engines.dat_bpe.errors import LoadError, ProfileError
+from tokassay.engines.dat_bpe.errors import ForeignError, LoadError, ProfileError
 from tokassay.engines.dat_bpe.patterns import splitting
 from tokassay.engines.dat_bpe.ranks import GREATEST_ID
 from tokassay.engines.dat_bpe.tuning import CACHE_BITS, settings
@@ -41,11 +41,12 @@ FIELDS: dict[str, type] = {
     "name": str, "package": str, "expressions": list, "unicode": str, "normalizer": str, "prefix_space": bool,
     "ignore_merges": bool, "general": bool, "added": list,
 }
+File = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 _NOTHING = columns([])
 _FRONT = struct.Struct("<8sIIQ")
 
 
-def is_profile(path: str | os.PathLike[str]) -> bool:
+def is_profile(path: File) -> bool:
     """Whether the file begins as a profile does; False where it cannot be read, and for what is no regular file."""
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
@@ -56,17 +57,30 @@ def is_profile(path: str | os.PathLike[str]) -> bool:
         return False
 
 
-def save(encoder: Encoder, path: str | os.PathLike[str]) -> int:
-    """Writes the encoder's tables to a file, whole or not at all; returns its size in bytes. OSError.
+def save(encoder: Encoder, path: File) -> int:
+    """Writes the encoder's tables to a file, whole or not at all; returns its size in bytes. OSError names the file.
 
-    Through a symbolic link, to what it names. LoadError where something stands that is no regular file: it would be
-    replaced by one, a device too.
+    Through a symbolic link, to what it names. LoadError where something stands that is no regular file (it would be
+    replaced by one, a device too), and for an encoder whose profile would not be opened again.
     """
-    target = Path(os.path.realpath(path))
+    where = os.fsdecode(path)
+    target = Path(os.path.realpath(where))
     if target.exists() and not target.is_file():
-        raise LoadError("no regular file", where=str(path), remedy="give the path of a file, or of none yet")
-    data = encoder._tables.profile(json.dumps(describe(encoder), ensure_ascii=False, sort_keys=True).encode())
-    descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        raise LoadError("no regular file", where=where, remedy="give the path of a file, or of none yet")
+    about = json.dumps(describe(encoder), sort_keys=True)
+    problem = _problem(json.loads(about))
+    if problem:
+        raise LoadError(f"the encoder's description {problem}", where=where, remedy="make the encoder with another")
+    data = encoder._tables.profile(about.encode())
+    try:
+        _write_whole(target, data)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, where) from error
+    return len(data)
+
+
+def _write_whole(target: Path, data: bytes) -> None:
+    descriptor, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
@@ -75,7 +89,6 @@ def save(encoder: Encoder, path: str | os.PathLike[str]) -> int:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
-    return len(data)
 
 
 def describe(encoder: Encoder) -> dict[str, Any]:
@@ -95,9 +108,9 @@ def describe(encoder: Encoder) -> dict[str, Any]:
     }
 
 
-def map_file(path: str | os.PathLike[str]) -> mmap.mmap:
+def map_file(path: File) -> mmap.mmap:
     """The file, mapped to be read. LoadError for what cannot be read or mapped, a directory and a pipe among them."""
-    where = str(path)
+    where = os.fsdecode(path)
     try:
         # Not to wait for whoever may write into a pipe of that name.
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0))
@@ -113,10 +126,10 @@ def map_file(path: str | os.PathLike[str]) -> mmap.mmap:
     raise LoadError(problem, where=where, remedy="give the path of a profile")
 
 
-def read(path: str | os.PathLike[str]) -> tuple[mmap.mmap, dict[str, Any], dict[str, Any]]:
+def read(path: File) -> tuple[mmap.mmap, dict[str, Any], dict[str, Any]]:
     """(the mapped file, what its head says, what it says of its encoder). LoadError."""
     data = map_file(path)
-    about = _about(data, str(path))
+    about = _about(data, os.fsdecode(path))
     return data, _core.read_profile(data)[0], about
 
 
@@ -125,7 +138,7 @@ def _about(data: mmap.mmap, where: str) -> dict[str, Any]:
         # As text: of bytes, json first looks which encoding they have.
         about = json.loads(_core.about_profile(data).decode())
     except _core.DamagedError as error:
-        raise ProfileError(_damage(data), where=where, remedy=AGAIN) from error
+        raise _damage(data, where) from error
     except (ValueError, RecursionError) as error:
         raise ProfileError("its description is no JSON", where=where, remedy=AGAIN) from error
     problem = _problem(about)
@@ -135,20 +148,22 @@ def _about(data: mmap.mmap, where: str) -> dict[str, Any]:
     return found
 
 
-def _damage(data: mmap.mmap) -> str:
+def _damage(data: mmap.mmap, where: str) -> ProfileError:
     """Why a head is refused."""
+    foreign, problem = "", "its head is damaged"
     if data[: len(MAGIC)] != MAGIC:
-        return "not a profile"
-    if len(data) < _FRONT.size:
-        return "its head is cut off"
-    _, version, order, size = _FRONT.unpack(data[: _FRONT.size])
-    if order == int.from_bytes(BYTE_ORDER.to_bytes(4, "little"), "big"):
-        return "made on a machine of the other byte order"
-    if version != VERSION:
-        return f"a profile of version {version}, where {VERSION} is read"
-    if size != len(data):
-        return f"it has {len(data)} bytes, and should have {size}"
-    return "its head is damaged"
+        foreign = "not a profile"
+    elif len(data) < _FRONT.size:
+        problem = "its head is cut off"
+    else:
+        _, version, order, size = _FRONT.unpack(data[: _FRONT.size])
+        if order == int.from_bytes(BYTE_ORDER.to_bytes(4, "little"), "big"):
+            foreign = "made on a machine of the other byte order"
+        elif version != VERSION:
+            foreign = f"a profile of version {version}, where {VERSION} is read"
+        elif size != len(data):
+            problem = f"it has {len(data)} bytes, and should have {size}"
+    return (ForeignError if foreign else ProfileError)(foreign or problem, where=where, remedy=AGAIN)
 
 
 def _problem(about: object) -> str:
@@ -158,8 +173,8 @@ def _problem(about: object) -> str:
     for name, kind in FIELDS.items():
         if type(about[name]) is not kind:
             return f"has a {name!r} that is no {kind.__name__}"
-    if not about["expressions"] or not all(type(each) is str for each in about["expressions"]):
-        return "has no expressions"
+    if not all(type(each) is str for each in about["expressions"]):
+        return "has an expression that is no str"
     if about["unicode"] not in _core.UNICODE_VERSIONS:
         return f"says Unicode {about['unicode']!r}, of which there are no tables"
     if about["normalizer"] not in ("none", "nfc"):
@@ -174,10 +189,10 @@ def _problem(about: object) -> str:
 
 
 def arguments(
-    path: str | os.PathLike[str], cache_bits: int = CACHE_BITS, level: str | None = None, without: Collection[str] = ()
+    path: File, cache_bits: int = CACHE_BITS, level: str | None = None, without: Collection[str] = ()
 ) -> tuple[tuple[Any, ...], dict[str, Any], dict[str, Any]]:
     """(arguments, options, about) of the encoder that a profile holds. LoadError."""
-    where = str(path)
+    where = os.fsdecode(path)
     tuned = settings(cache_bits, level, without, where)
     data = map_file(path)
     about = _about(data, where)
@@ -191,7 +206,7 @@ def arguments(
     }
     tokens = [AddedToken(text, number, **_flags(flags)) for text, number, flags in about["added"]]
     about |= {"specials": {token.text: token.id for token in tokens}, "added": tokens, "pattern": found.name,
-              "expressions": found.expressions, "path": os.path.abspath(path),
+              "expressions": found.expressions, "path": os.path.abspath(where),
               "tuning": (cache_bits, level, without)}
     return (*_NOTHING, *_added_columns(tokens)), options, about
 
@@ -210,12 +225,12 @@ def _added_columns(tokens: list[AddedToken]) -> tuple[Any, ...]:
     return b"".join([row[1] for row in rows]), numbers, ids, bytes([row[2] for row in rows])
 
 
-def verify(path: str | os.PathLike[str]) -> dict[str, Any]:
+def verify(path: File) -> dict[str, Any]:
     """Compares a profile with its checksum, and its tables with those that its own tokens and merges give.
 
     Returns {"size", "tokens", "sha256"}. LoadError where it cannot be read, ProfileError names what differs.
     """
-    where = str(path)
+    where = os.fsdecode(path)
     data, head, about = read(path)
     found = hashlib.sha256(memoryview(data)[head["start"] :]).digest()
     if found != head["contents"]:

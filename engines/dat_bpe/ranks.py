@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import binascii
 import hashlib
+import os
+import stat
 from base64 import b64decode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -66,12 +68,18 @@ def embedded_ranks(encoding: Encoding) -> tuple[dict[bytes, int], str]:
 
 def read_ranks(path: str | Path) -> dict[bytes, int]:
     """The ranks of a file. LoadError if it cannot be read or is not a rank file."""
+    return parse_ranks(read_file(path, "a rank file"), str(path))
+
+
+def read_file(path: str | Path, what: str) -> bytes:
+    """What stands in a file. LoadError where it cannot be read, or is a pipe or a device, which would not end."""
     try:
-        data = Path(path).read_bytes()
+        problem = "" if stat.S_ISREG(os.stat(path).st_mode) or Path(path).is_dir() else "no regular file"
+        if not problem:
+            return Path(path).read_bytes()
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL
         problem = str(getattr(error, "strerror", None) or error)
-        raise LoadError(problem, where=str(path), remedy="give the path of a rank file") from error
-    return parse_ranks(data, str(path))
+    raise LoadError(problem, where=str(path), remedy=f"give the path of {what}")
 
 
 def parse_ranks(data: bytes, where: str) -> dict[bytes, int]:

@@ -15,6 +15,7 @@ from typing import Any
 from tokassay.engines.dat_bpe.added import FLAGS, AddedToken
 from tokassay.engines.dat_bpe.errors import LoadError, Refusal
 from tokassay.engines.dat_bpe.patterns import PUBLISHED
+from tokassay.engines.dat_bpe.ranks import read_file
 
 Merge = tuple[bytes, bytes]
 # The regular expression that ByteLevel applies itself (`use_regex`): GPT-2's, as published.
@@ -63,12 +64,7 @@ _BYTE_OF = _byte_alphabet()
 
 def read_tokenizer_json(path: str | Path) -> TokenizerFile:
     """The file at a path. LoadError names the place of what is wrong or cannot be carried out."""
-    try:
-        data = Path(path).read_bytes()
-    except (OSError, ValueError) as error:  # ValueError: a path with a NUL
-        problem = str(getattr(error, "strerror", None) or error)
-        raise LoadError(problem, where=str(path), remedy="give the path of a tokenizer.json") from error
-    return parse_tokenizer_json(data, str(path))
+    return parse_tokenizer_json(read_file(path, "a tokenizer.json"), str(path))
 
 
 def parse_tokenizer_json(data: bytes, where: str) -> TokenizerFile:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from operator import index
 from typing import Any
 
 from tokassay.engines.dat_bpe import _core
@@ -19,20 +20,21 @@ BEST = "best"
 
 def settings(cache_bits: int, level: str | None, without: Collection[str], where: str) -> dict[str, Any]:
     """The settings of `_core.Tables`; LoadError for a value that there is not."""
-    if not 0 <= cache_bits <= CACHE_BITS_MOST:
-        raise LoadError(f"cache_bits {cache_bits}", where=where, remedy=f"use 0 to {CACHE_BITS_MOST}")
+    whole = hasattr(cache_bits, "__index__") and not isinstance(cache_bits, bool)
+    if not whole or not 0 <= cache_bits <= CACHE_BITS_MOST:
+        raise LoadError(f"cache_bits {cache_bits!r}", where=where, remedy=f"use 0 to {CACHE_BITS_MOST}")
     best = _core.best_level()
     levels = _core.LEVELS[: best + 1]
     if level not in (None, BEST, *levels):
         raise LoadError(
             f"level {level!r}: this processor has {', '.join(levels)}", where=where, remedy="use one of them, or none"
         )
-    names = {without} if isinstance(without, str) else set(without)
-    unknown = sorted(names - set(_core.USES))
-    if unknown:
-        raise LoadError(f"without {unknown[0]!r}", where=where, remedy=f"use some of {', '.join(_core.USES)}")
+    names = [without] if isinstance(without, str) or not isinstance(without, Iterable) else list(without)
+    for name in names:
+        if name not in tuple(_core.USES):
+            raise LoadError(f"without {name!r}", where=where, remedy=f"use some of {', '.join(_core.USES)}")
     return {
-        "cache_bits": cache_bits,
+        "cache_bits": index(cache_bits),
         "wide_bits": WIDE_BITS if cache_bits else 0,
         "level": best if level in (None, BEST) else levels.index(level),
         "uses": tuple(use for use in _core.USES if use not in names),

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy
 from numpy.typing import NDArray
+from tokassay.engines.dat_bpe.documents import check_list
 from tokassay.engines.dat_bpe.errors import LoadError
 from tokassay.engines.dat_bpe.ranks import ALIASES, ENCODINGS, embedded_ranks
 from tokassay.engines.dat_greedy import _core, crayfile
@@ -112,8 +113,7 @@ class Greedy:
 
         values numpy.uint32, offsets numpy.uint64[n + 1]. The result does not depend on `threads` (1 to 1,024).
         """
-        if isinstance(documents, (str, bytes, bytearray)):
-            raise TypeError(f"documents: one {type(documents).__name__}; give a list of documents, or use encode")
+        check_list(documents, "encode")
         threads = index(threads)
         if not 1 <= threads <= THREADS_MOST:
             raise ValueError(f"threads: {threads} is outside 1..{THREADS_MOST}")

@@ -41,8 +41,11 @@ def find_profile(name_or_path: str | os.PathLike[str]) -> Path:
 
     A path (with a separator, or ending in .dat) is that file. A name is looked for as `vocab_NAME.dat` in the
     package's own data, the folders of $TOKASSAY_PROFILES, the user's cache and the system's cache, in this order; the
-    names of PROFILES are built into the user's cache where none of these has them. Raises LoadError.
+    names of PROFILES are built into the user's cache where none of these has them. Raises LoadError; TypeError for what
+    is neither, the contents of a file above all.
     """
+    if not isinstance(name_or_path, (str, os.PathLike)):
+        raise TypeError(f"a profile is given by its name or its path, not as {type(name_or_path).__name__}")
     text = os.fsdecode(name_or_path)
     if not isinstance(name_or_path, str) or os.sep in text or "/" in text or text.endswith(".dat"):
         return Path(text)

@@ -14,6 +14,16 @@ PLACES = ("markdown", "figure")  # where to write: no part of what is measured
 WIDTH = 132  # of tables that go to a file or a pipe
 FOLDER = "name a file in a folder that is there"
 Many = list[str] | None
+# What an option is of: where nothing of that is asked for, it is refused, not ignored.
+TABLES, ALL = "the tables", "--all"
+MEANT = {
+    **dict.fromkeys(("--text", "--state", "--size"), (TABLES, "--ablation", "--cache-sweep", ALL)),
+    "--entry": (TABLES, "--threads", "--ablation", "--cache-sweep", ALL),
+    "--engines": (TABLES, "--load", "--growth", "--threads", ALL),
+    "--tokens": (TABLES, ALL),
+    "--switches": ("--ablation",),
+    "--figure": ("--cache-sweep",),
+}
 
 
 @app.command()
@@ -32,7 +42,9 @@ def bench(
     ] = None,
     state: Annotated[Many, typer.Option(help="cold, warm, replay; default cold,warm.")] = None,
     repeat: Annotated[int, typer.Option(min=1, help="Repetitions, engines in turns, each in a fresh process.")] = 7,
-    cpu: Annotated[int, typer.Option(min=0, help="The processor that engines are kept on.")] = 1,
+    cpu: Annotated[
+        int | None, typer.Option(min=0, help="The processor that engines are kept on; default 1, or the last there is.")
+    ] = None,
     size: Annotated[float, typer.Option(min=0.001, help="Megabytes of each half of a text, at most.")] = 8.0,
     load: Annotated[bool, typer.Option("--load", help="Measure loading and the first hundred bytes instead.")] = False,
     growth: Annotated[bool, typer.Option("--growth", help="Measure crafted texts at 64 kB and 16 MB instead.")] = False,
@@ -64,18 +76,21 @@ def bench(
     4 nothing was measured.
     """
     from rich.console import Console
-    from tokassay.harness.bench_run import Plan, run
+    from tokassay.harness.bench_run import Plan, processor, run
     from tokassay.harness.errors import AGREED, NOTHING, InputError
 
-    if figure is not None and (not cache_sweep or figure.suffix not in (".svg", ".png")):
-        raise InputError(
-            "draws --cache-sweep as .svg or .png", where="--figure", remedy="give both: --cache-sweep --figure FILE.svg"
-        )
-    alone = [option for option, given in (("--cache-sweep", cache_sweep), ("--ablation", ablation)) if given]
-    others = {"--load": load, "--growth": growth, "--threads": threads > 1, "--all": everything}
-    clash = [*alone[1:], *(option for option, given in others.items() if given)] if alone else []
+    if figure is not None and figure.suffix not in (".svg", ".png"):
+        raise InputError(f"{figure} is neither .svg nor .png", where="--figure", remedy="give FILE.svg")
+    alone = [option for option, on in (("--cache-sweep", cache_sweep), ("--ablation", ablation)) if on]
+    others = {"--load": load, "--growth": growth, "--threads": threads > 1, ALL: everything}
+    clash = [*alone[1:], *(option for option, on in others.items() if on)] if alone else []
     if clash:
         raise InputError(f"is measured apart from {clash[0]}", where=alone[0], remedy="give one of the two")
+    asked = [*alone, *(option for option, on in others.items() if on)]
+    for option, modes in MEANT.items():
+        if given(context, option) and not set(asked or [TABLES]) & set(modes):
+            meant = ", ".join(mode for mode in modes if mode != ALL)
+            raise InputError(f"has a meaning for {meant} only", where=option, remedy="leave it out")
     if not math.isfinite(size):
         raise InputError(f"{size} megabytes", where="--size", remedy="give a number")
     for option, path in (("--markdown", markdown), ("--figure", figure)):
@@ -84,14 +99,14 @@ def bench(
             raise InputError("cannot be written: no such folder, or a folder itself", where=f"{option} {path}",
                              remedy=FOLDER)
     plan = Plan(
-        vocabularies=words(vocab), texts=words(text), entries=words(entry), engines=words(engines), states=words(state),
-        repeat=repeat, cpu=cpu, size=int(size * 1e6), tables=everything or not (load or growth or threads > 1),
+        vocabularies=words("--vocab", vocab), texts=words("--text", text), entries=words("--entry", entry),
+        engines=words("--engines", engines), states=words("--state", state), repeat=repeat,
+        cpu=processor(cpu), size=int(size * 1e6), tables=everything or not (load or growth or threads > 1),
         load=load or everything, growth=growth or everything, threads=threads > 1 or everything, ablation=ablation,
         sweep=cache_sweep, switches=switches, short=everything, roster=tuple(roster or ()), command=spelled(context),
     )
-    console = Console(stderr=True)
     try:
-        report = run(plan, console)
+        report = run(plan, Console(stderr=True))
     except KeyboardInterrupt:
         typer.echo("tokassay: interrupted; a bench is measured in one run, nothing of it is kept", err=True)
         raise typer.Exit(130) from None
@@ -113,10 +128,9 @@ def spelled(context: typer.Context) -> str:
     parts = ["tokassay", "bench"]
     for parameter in context.command.params:
         value = context.params.get(parameter.name or "")
-        source = context.get_parameter_source(parameter.name or "")
-        if source is None or source.name != "COMMANDLINE" or parameter.name in PLACES:
-            continue
         flag = max(parameter.opts, key=len)
+        if not given(context, flag) or parameter.name in PLACES:
+            continue
         if isinstance(value, bool):
             parts.append(flag)
         else:
@@ -125,10 +139,19 @@ def spelled(context: typer.Context) -> str:
     return shlex.join(parts)
 
 
-def words(given: list[str] | None) -> tuple[str, ...]:
-    """Names given one at a time or with commas; a comma inside of [ ] parts nothing."""
+def given(context: typer.Context, flag: str) -> bool:
+    """Whether an option stands on the command line."""
+    name = next(one.name or "" for one in context.command.params if flag in one.opts)
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def words(option: str, written: list[str] | None) -> tuple[str, ...]:
+    """Names given one at a time or with commas; a comma inside of [ ] parts nothing. InputError for no name."""
+    from tokassay.harness.errors import InputError
+
     found: list[str] = []
-    for one in given or ():
+    for one in written or ():
         depth, start = 0, 0
         for at, letter in enumerate(one + ","):
             depth += (letter == "[") - (letter == "]")
@@ -136,7 +159,10 @@ def words(given: list[str] | None) -> tuple[str, ...]:
                 found.append(one[start:at].strip())
                 start = at + 1
         found.append(one[start:].strip())
-    return tuple(dict.fromkeys(name for name in found if name))
+    names = tuple(dict.fromkeys(name for name in found if name))
+    if written and not names:
+        raise InputError("names nothing", where=option, remedy="give a name, or leave it out")
+    return names
 
 
 def show(report: dict[str, object], ids: bool) -> None:

@@ -36,15 +36,15 @@ def decode(
     words = ids if ids else [read_standard_input(True, GIVE_IDS).decode("utf-8", "replace")]
     numbers = parse_ids(words)
     loaded = load_vocabulary(vocab, pattern=pattern)
-    pieces = token_bytes(loaded, numbers)
-    data = b"".join(pieces)
+    tokens = token_bytes(loaded, numbers)
+    data = b"".join(tokens)
     if as_json:
         print_json(
             {
                 "vocabulary": loaded.contract.vocabulary,
                 "ids": numbers,
                 "bytes": data.hex(),
-                "pieces": [piece.hex() for piece in pieces],
+                "tokens": [token.hex() for token in tokens],
             }
         )
     elif in_hex:

@@ -49,7 +49,7 @@ def diff(
     roster: Roster = None,
     as_json: Json = False,
 ) -> None:
-    """Show ids, pieces and byte spans of two engines side by side, and where they part first.
+    """Show ids, tokens and byte spans of two engines side by side, and where they part first.
 
     An engine encodes under the variants it declares, the oracle under those of --contract, unless others are written
     after the name. The first differing decision is traced where both sides speak of their decisions, else inferred.
@@ -135,7 +135,7 @@ def table(a: Side, b: Side, everything: bool) -> Table:
     for side in (a, b):
         made.add_column(Plain(f"{side.name} id"), justify="right")
         made.add_column("bytes")
-        made.add_column("piece", overflow="fold")
+        made.add_column("token", overflow="fold")
     for n in range(low, high):
         i, j = rows[n]
         style = "bold red" if unlike[n] else ""
@@ -145,11 +145,11 @@ def table(a: Side, b: Side, everything: bool) -> Table:
 
 
 def cell(side: Side, i: int | None) -> tuple[str, str, str]:
-    """Id, span and piece of a side's i-th token; blanks where it has none here."""
+    """Id, span and bytes of a side's i-th token; blanks where it has none here."""
     from tokassay.harness.pieces import bracketed
 
     if i is None:
         return "", "", ""
-    piece = side.pieces[i]
+    token = side.tokens[i]
     place = "" if side.spans is None else f"{side.spans[i][0]}..{side.spans[i][1]}"
-    return str(side.ids[i]), place, "[?]" if piece is None else bracketed(piece)
+    return str(side.ids[i]), place, "[?]" if token is None else bracketed(token)

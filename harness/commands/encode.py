@@ -42,7 +42,7 @@ def encode(
     text: Text = None,
     file: File = None,
     spans: Annotated[
-        bool, typer.Option("--spans", help="Also the pieces, and each token's byte span and bytes.")
+        bool, typer.Option("--spans", help="Also the pretokens, and each token's byte span and bytes.")
     ] = False,
     roster: Roster = None,
     as_json: Json = False,
@@ -77,10 +77,12 @@ def encode(
 
 def in_process(vocab: str, document: bytes, specials: bool) -> list[int] | None:
     """Ids by our own encoder in this process, for the vocabularies that it has itself; None for any other."""
-    from tokassay.engines.dat_bpe import Encoder, LoadError
+    from tokassay.engines.dat_bpe import Encoder, LoadError, ProfileError
 
     try:
         encoder = Encoder.load(vocab)
+    except ProfileError:
+        raise
     except LoadError:
         return None  # a path, a name that is not embedded, or a mistake: the general way says which
     ids: list[int] = encoder.encode(document, specials=specials).tolist()
@@ -99,22 +101,22 @@ def failed(side: Side) -> None:
 
 
 def print_spans(side: Side) -> None:
-    """Pieces and tokens as bracketed views, then a line a token: id, byte span, view."""
-    from tokassay.harness.differ import piece_spans
+    """Pretokens and tokens as bracketed views, then a line a token: id, byte span, view."""
+    from tokassay.harness.differ import pretoken_spans
     from tokassay.harness.pieces import bracketed
 
-    shown = [bracketed(piece) if piece is not None else "[?]" for piece in side.pieces]
-    joined = b"".join(piece or b"" for piece in side.pieces)
-    pieces = piece_spans(side)
-    if pieces is not None and side.spans is not None:
-        typer.echo("pieces " + "".join(bracketed(joined[start:end]) for start, end in pieces))
+    shown = [bracketed(token) if token is not None else "[?]" for token in side.tokens]
+    joined = b"".join(token or b"" for token in side.tokens)
+    pretokens = pretoken_spans(side)
+    if pretokens is not None and side.spans is not None:
+        typer.echo("pretokens " + "".join(bracketed(joined[start:end]) for start, end in pretokens))
     typer.echo("tokens " + "".join(shown))
     spans: list[Any] = list(side.spans) if side.spans is not None else [None] * len(side.ids)
     places = ["-" if span is None else f"{span[0]}..{span[1]}" for span in spans]
     wide = max((len(str(number)) for number in side.ids), default=0)
     far = max(map(len, places), default=0)
-    for number, place, piece in zip(side.ids, places, shown, strict=True):
-        typer.echo(f"{number:>{wide}}  {place:<{far}}  {piece}")
+    for number, place, token in zip(side.ids, places, shown, strict=True):
+        typer.echo(f"{number:>{wide}}  {place:<{far}}  {token}")
 
 
 def to_json(side: Side, meant: Target, what: Asked, document: bytes) -> dict[str, Any]:
@@ -122,16 +124,16 @@ def to_json(side: Side, meant: Target, what: Asked, document: bytes) -> dict[str
     import hashlib
 
     from tokassay.engines.frames import IDS, OTHER, REJECT, leaf
-    from tokassay.harness.differ import piece_spans
+    from tokassay.harness.differ import pretoken_spans
 
     status = {"ids": IDS, "reject": REJECT}.get(side.outcome, OTHER)
-    pieces = piece_spans(side)
+    pretokens = pretoken_spans(side)
     return {
         **side.to_json(),
         "vocabulary": what.loaded.contract.vocabulary,
         "contract": meant.contract.digest,
         "core": meant.contract.core_digest,
         "document": {"bytes": len(document), "sha256": hashlib.sha256(document).hexdigest()},
-        "pretokens": None if pieces is None else [list(span) for span in pieces],
+        "pretokens": None if pretokens is None else [list(span) for span in pretokens],
         "leaf": leaf(len(document), status, side.ids).hex(),
     }

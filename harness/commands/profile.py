@@ -39,19 +39,22 @@ def build(
 
     Exit codes: 0 written, 1 what was written is not what was meant, 2 wrong use.
     """
+    from tokassay.harness import known
     from tokassay.harness.load import load_vocabulary, read_specials
 
     named = read_specials(specials) if specials else None
     with _console().status(f"loading {vocabulary}") as status:
         loaded = load_vocabulary(vocabulary, pattern=pattern, specials=named)
         status.update("building")
-        path = output or default_path(loaded.name, unicode)
         encoder = encoder_of(loaded, unicode)
+        digest = loaded.contract.with_variants(unicode=unicode).digest
+        whole = known.find(vocabulary) is not None and pattern is None and named is None
+        path = output or default_path(loaded.name, unicode, "" if whole else digest)
         status.update(f"writing {path}")
         write(encoder, path)
         status.update(f"verifying {path}")
         verified = _verified(path, as_json)
-    told = {"path": str(path), **verified, "contract": loaded.contract.with_variants(unicode=unicode).digest}
+    told = {"path": str(path), **verified, "contract": digest}
     _print(told, as_json)
 
 
@@ -80,10 +83,11 @@ def encoder_of(loaded: Loaded, unicode: str) -> Encoder:
     )
 
 
-def default_path(name: str, unicode: str) -> Path:
+def default_path(name: str, unicode: str, digest: str) -> Path:
     """NAME.profile in the user's cache; the Unicode version stands in the name where it is not the usual one.
 
-    InputError for the names that all files of a kind have.
+    So does the contract's digest where it is not that of a known encoding: files may have one name, and an encoding may
+    be split otherwise; the last would take the others' place. InputError for names that all files of a kind have.
     """
     from tokassay.engines.dat_greedy.profiles import user_cache
     from tokassay.harness.contract import DEFAULT_UNICODE
@@ -94,7 +98,8 @@ def default_path(name: str, unicode: str) -> Path:
             f"a profile called after {name!r} could be any vocabulary's", where="--output", remedy="give -o FILE"
         )
     stem = name.removesuffix(".json").removesuffix(".tiktoken")
-    return user_cache() / f"{stem}{'' if unicode == DEFAULT_UNICODE else f'-{unicode}'}{SUFFIX}"
+    parts = [stem, "" if unicode == DEFAULT_UNICODE else unicode, digest[:12]]
+    return user_cache() / f"{'-'.join(filter(None, parts))}{SUFFIX}"
 
 
 def write(encoder: Encoder, path: Path) -> None:
@@ -135,7 +140,7 @@ def show(file: File, as_json: Json = False) -> None:
 def verify(file: File, as_json: Json = False) -> None:
     """Read all of a profile: its checksum, and its tables built again from its own tokens and merges.
 
-    Exit codes: 0 as it should be, 1 not, 2 there is no such file.
+    Exit codes: 0 as it should be, 1 damaged, 2 there is no such file, or it is no profile of this version.
     """
     with _console().status(f"verifying {file}"):
         verified = _verified(file, as_json)
@@ -144,12 +149,14 @@ def verify(file: File, as_json: Json = False) -> None:
 
 def _verified(path: Path, as_json: bool) -> dict[str, Any]:
     """What `profiles.verify` says; where the file is not as it should be, says so and exits with 1."""
-    from tokassay.engines.dat_bpe import ProfileError
+    from tokassay.engines.dat_bpe import ForeignError, ProfileError
     from tokassay.engines.dat_bpe.profiles import verify as verify_one
     from tokassay.harness.errors import AGREED, MISMATCH
 
     try:
         return {**verify_one(path), "exit_code": AGREED}
+    except ForeignError:
+        raise
     except ProfileError as error:
         if as_json:
             print_json({"path": str(path), "problem": str(error), "remedy": error.remedy, "exit_code": MISMATCH})

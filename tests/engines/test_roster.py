@@ -87,6 +87,7 @@ def test_a_missing_line_is_named_with_what_to_write(folder: Path, key: str) -> N
         ("timeout_s = true", 13, "engine 'toy': timeout_s is True"),
         ("options = 3", 13, "engine 'toy': options is 3"),
         ("notes = 3", 13, "engine 'toy': notes is 3"),
+        ('accepts = "size"', 13, "engine 'toy': accepts is 'size'"),
     ],
 )
 def test_a_wrong_line_is_named(folder: Path, line: str, number: int, message: str) -> None:

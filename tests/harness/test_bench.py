@@ -280,10 +280,12 @@ def test_load_and_first_call_are_added() -> None:
 
 
 def test_options_are_written_after_the_name(roster: dict[str, EngineSpec]) -> None:
+    accepts = ("cache_bits", "fast", "level")
+    roster = {"none": replace(roster["none"], accepts=accepts)}
     made = contestant("none[cache_bits=0,fast=true,level=avx2]", roster)
     assert (made.label, made.spec.name) == ("none[cache_bits=0,fast=true,level=avx2]", "none")
     assert made.options == {"cache_bits": 0, "fast": True, "level": "avx2"}
-    for wrong in ("none[a=1", "none[a]", "nobody"):
+    for wrong in ("none[level=1", "none[level]", "none[a=1]", "none[level=1,level=1]", "nobody"):
         with pytest.raises(InputError):
             contestant(wrong, roster)
 

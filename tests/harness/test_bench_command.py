@@ -136,6 +136,19 @@ def test_nothing_measured_is_exit_4(capsys: pytest.CaptureFixture[str]) -> None:
         (("--cache-sweep", "--ablation"), ("--cache-sweep", "apart from --ablation")),
         (("--size", "inf"), ("--size", "inf")),
         (("--markdown", "no-such-folder/page.md"), ("--markdown", "no-such-folder/page.md")),
+        (("--engines", "tiktoken[size=1]"), ("tiktoken has no option 'size'", "it has piece")),
+        (("--engines", "tokenizers[size=1]"), ("tokenizers has no option 'size'", "it has none")),
+        (("--engines", "dat-bpe[cache_bits=1,cache_bits=2]"), ("gives cache_bits twice",)),
+        (("--engines", "dat-bpe[cache_bits=foo]"), ("dat-bpe[cache_bits=foo]", "cache_bits 'foo'", "use 0 to 24")),
+        (("--engines", "dat-bpe[level=foo]"), ("dat-bpe[level=foo]", "scalar")),
+        (("--engines", "dat-bpe", "--ablation"), ("--engines", "leave it out")),
+        (("--switches", "no-such.toml"), ("--switches", "--ablation only")),
+        (("--figure", "a.svg"), ("--figure", "--cache-sweep only")),
+        (("--load", "--entry", "whole"), ("--text", "leave it out")),
+        (("--cpu", "4096"), ("--cpu", "no processor 4096")),
+        (("--text", "short", "--entry", "whole"), ("short is measured by documents-list",)),
+        *(((option, given), (option, "names nothing")) for option in ("--engines", "--text", "--vocab", "--state")
+          for given in ("", ",")),
     ],
 )
 def test_wrong_use_is_one_line_and_exit_2(
@@ -146,6 +159,12 @@ def test_wrong_use_is_one_line_and_exit_2(
     assert code == 2
     assert len(err.strip().splitlines()) == 1
     assert all(word in err for word in words), err
+
+
+def test_threads_without_an_entry_of_theirs_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = bench(capsys, "--threads", "2", "--entry", "batch-list")
+    assert code == 2
+    assert "--entry: two threads are measured by batch-flat, whole only" in err
 
 
 def test_a_text_that_is_not_at_hand_is_named_with_its_command(
@@ -203,9 +222,9 @@ def test_ids_a_second_beside_megabytes(report: dict[str, Any]) -> None:
 
 
 def test_names_are_parted_by_commas_outside_of_brackets() -> None:
-    assert words(["a,b", "c"]) == ("a", "b", "c")
-    assert words(["dat-bpe[x=1,y=2],tiktoken", "a,,b "]) == ("dat-bpe[x=1,y=2]", "tiktoken", "a", "b")
-    assert words(None) == ()
+    assert words("--x", ["a,b", "c"]) == ("a", "b", "c")
+    assert words("--x", ["dat-bpe[x=1,y=2],tiktoken", "a,,b "]) == ("dat-bpe[x=1,y=2]", "tiktoken", "a", "b")
+    assert words("--x", None) == ()
 
 
 def test_a_second_bench_waits_for_the_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -243,19 +262,14 @@ def test_every_switch_of_the_preset_is_an_option_the_encoder_takes(capsys: pytes
     assert page.startswith("# Ablation\n") and all(one.what in page for one in switches())
 
 
-def test_a_switch_that_the_encoder_has_not_is_shown_as_an_error(
+def test_a_switch_that_the_encoder_has_not_is_refused(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     table = tmp_path / "switches.toml"
     table.write_text('[[switch]]\nname = "x"\noption = "no_such"\noff = 0\nwhat = "y"\n', "utf-8")
-    code, out, _ = bench(
-        capsys, *SMALL[:-1], "1", "--vocab", "gpt2", "--entry", "whole", "--state", "cold", "--ablation",
-        "--switches", str(table), "--json",
-    )
-    assert code == 0
-    (cell,) = json.loads(out)["cells"]
-    assert [row["verdict"] for row in cell["engines"]] == ["exact", "error"]
-    assert "no_such" in cell["engines"][1]["detail"]
+    code, _, err = bench(capsys, *SMALL, "--ablation", "--switches", str(table))
+    assert code == 2
+    assert "switch x: dat-bpe has no option 'no_such'; it has cache_bits, level" in err
 
 
 @pytest.mark.parametrize("text", ["", "[[switch]]\nname = 1\n", "[[switch"])

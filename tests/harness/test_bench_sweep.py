@@ -104,8 +104,8 @@ def test_the_processors_own_caches(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--figure", "x.svg"), "draws --cache-sweep"),
-        (("--cache-sweep", "--figure", "x.gif"), "draws --cache-sweep as .svg or .png"),
+        (("--figure", "x.svg"), "--cache-sweep only"),
+        (("--cache-sweep", "--figure", "x.gif"), "x.gif is neither .svg nor .png"),
         (("--cache-sweep", "--ablation"), "give one of the two"),
     ],
 )

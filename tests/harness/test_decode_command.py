@@ -38,7 +38,7 @@ def test_json(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     _, out, _ = run(capsysbinary, "--json", "31373", "995")
     value = json.loads(out)
     assert (value["ids"], value["bytes"]) == ([31373, 995], b"hello world".hex())
-    assert value["pieces"] == [b"hello".hex(), b" world".hex()]
+    assert value["tokens"] == [b"hello".hex(), b" world".hex()]
 
 
 def test_what_encode_printed_can_be_piped_in() -> None:

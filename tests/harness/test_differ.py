@@ -9,10 +9,10 @@ from tokassay.harness.differ import Side, aligned, difference, same
 RIGHT = Side(
     "a",
     ids=(231, 230, 223, 104),
-    pieces=(b"\x89", b"\x88", b"\x81", b"\xab"),
+    tokens=(b"\x89", b"\x88", b"\x81", b"\xab"),
     spans=((0, 1), (1, 2), (2, 3), (3, 4)),
 )
-WRONG = Side("b", ids=(231, 9, 104), pieces=(b"\x89", b"\x88\x81", b"\xab"), spans=((0, 1), (1, 3), (3, 4)))
+WRONG = Side("b", ids=(231, 9, 104), tokens=(b"\x89", b"\x88\x81", b"\xab"), spans=((0, 1), (1, 3), (3, 4)))
 DOCUMENT = b"\x89\x88\x81\xab"
 
 
@@ -34,8 +34,8 @@ def test_a_token_over_the_end_of_a_traced_piece_is_laid_to_the_pretokenizer() ->
         {"stage": "pretokenize", "start": 0, "end": 1, "rule": "letters", "offset": 0},
         {"stage": "pretokenize", "start": 1, "end": 2, "rule": "others", "offset": 1},
     )
-    left = Side("a", ids=(0, 1), pieces=(b"a", b"b"), spans=((0, 1), (1, 2)), decisions=decisions)
-    right = Side("b", ids=(2,), pieces=(b"ab",), spans=((0, 2),))
+    left = Side("a", ids=(0, 1), tokens=(b"a", b"b"), spans=((0, 1), (1, 2)), decisions=decisions)
+    right = Side("b", ids=(2,), tokens=(b"ab",), spans=((0, 2),))
     for found in (difference(left, right, b"ab"), difference(right, left, b"ab")):
         assert found is not None
         assert (found.token, found.stage, found.known) == (0, "pretokenize", "inferred")
@@ -50,7 +50,7 @@ def test_a_side_without_ids_is_the_difference(outcome: str) -> None:
 
 
 def test_a_rejection_names_the_first_ill_formed_byte() -> None:
-    left = Side("a", ids=(64,), pieces=(b"a\xff",), spans=((0, 2),))
+    left = Side("a", ids=(64,), tokens=(b"a\xff",), spans=((0, 2),))
     found = difference(left, Side("b", outcome="reject"), b"a\xff")
     assert found is not None
     assert (found.stage, found.known) == ("scan", "inferred")
@@ -63,4 +63,4 @@ def test_tokens_that_begin_together_share_a_row() -> None:
 
 
 def test_rows_by_index_without_spans() -> None:
-    assert aligned(Side("a", ids=(1, 2), pieces=(None, None)), WRONG) == [(0, 0), (1, 1), (None, 2)]
+    assert aligned(Side("a", ids=(1, 2), tokens=(None, None)), WRONG) == [(0, 0), (1, 1), (None, 2)]

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tokassay.engines.dat_bpe import Encoder
 from tokassay.harness.cli import main
 
 # Fixed points of GPT-2, input in hex -> ids.
@@ -79,7 +80,7 @@ def test_text_file_and_standard_input(capsys: pytest.CaptureFixture[str], tmp_pa
 def test_spans(capsys: pytest.CaptureFixture[str], engine: str) -> None:
     _, out, _ = run(capsys, "encode", "--engine", engine, "--hex", "898881ab", "--spans")
     assert out.splitlines() == [
-        r"pieces [\x89\x88\x81][\xab]",
+        r"pretokens [\x89\x88\x81][\xab]",
         r"tokens [\x89][\x88][\x81][\xab]",
         r"231  0..1  [\x89]",
         r"230  1..2  [\x88]",
@@ -87,7 +88,7 @@ def test_spans(capsys: pytest.CaptureFixture[str], engine: str) -> None:
         r"104  3..4  [\xab]",
     ]
     _, out, _ = run(capsys, "encode", "--engine", engine, "--text", "hello world", "--spans")
-    assert out.splitlines()[:2] == ["pieces [hello][ world]", "tokens [hello][ world]"]
+    assert out.splitlines()[:2] == ["pretokens [hello][ world]", "tokens [hello][ world]"]
 
 
 @pytest.mark.parametrize("engine", ["dat-bpe", "oracle", "tiktoken"])
@@ -96,7 +97,7 @@ def test_json(capsys: pytest.CaptureFixture[str], engine: str) -> None:
     value = json.loads(out)
     assert code == 0
     assert (value["outcome"], value["ids"], value["spans"]) == ("ids", [31373, 995], [[0, 5], [5, 11]])
-    assert value["pieces"] == [b"hello".hex(), b" world".hex()]
+    assert value["tokens"] == [b"hello".hex(), b" world".hex()]
     # The leaf by its written rule: u64 bytes, u8 status, u32 count, u32 ids.
     assert value["leaf"] == hashlib.sha256(struct.pack("<QBIII", 11, 0, 2, 31373, 995)).hexdigest()
     assert value["document"] == {"bytes": 11, "sha256": hashlib.sha256(b"hello world").hexdigest()}
@@ -161,6 +162,20 @@ def test_a_truncated_rank_file(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     code, out, err = run(capsys, "encode", "--vocab", str(path), "--pattern", "gpt2", "--text", "a")
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert f"{path}:3" in err
+
+
+def test_a_profile_is_opened_as_it_is_or_refused_by_name(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "a.profile"
+    Encoder.load("gpt2").save(path)
+    words = ("encode", "--vocab", str(path), "--text", "hello")
+    assert run(capsys, *words) == (0, "31373\n", "")
+    for more in (("--spans",), ("--json",), ("--engine", "tiktoken"), ("--pattern", "gpt2")):
+        code, out, err = run(capsys, *words, *more)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert f"{path}: a profile" in err and "give the vocabulary that it was built from" in err
+    path.write_bytes(path.read_bytes()[:-1])
+    code, _, err = run(capsys, *words)
+    assert code == 2 and "should have" in err
 
 
 def test_a_rank_file_without_a_pattern(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

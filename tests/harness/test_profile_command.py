@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from base64 import b64decode
 from importlib.resources import files
 from pathlib import Path
@@ -90,6 +91,44 @@ def test_the_default_place_is_the_users_cache(
     code, told = run_json(capsys, "build", "gpt2", "--unicode", "17.0")
     assert (code, told["path"]) == (0, str(tmp_path / "profiles" / "gpt2-17.0.profile"))
     assert Encoder.load(told["path"]).unicode == "17.0"
+
+
+def test_another_contract_has_another_name(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the next to open gpt2's profile would be given what was split otherwise."""
+    monkeypatch.setenv("TOKASSAY_CACHE", str(tmp_path))
+    ranks = str(FOLDER / "r50k_base.tiktoken")
+    calls = [("gpt2",), ("gpt2", "--pattern", "cl100k"), (ranks, "--pattern", "gpt2"), (ranks, "--pattern", "cl100k")]
+    told = [run_json(capsys, "build", *words)[1] for words in calls]
+    digests = [each["contract"][:12] for each in told]
+    assert [Path(each["path"]).name for each in told] == [
+        "gpt2.profile", f"gpt2-{digests[1]}.profile", f"r50k_base-{digests[2]}.profile",
+        f"r50k_base-{digests[3]}.profile",
+    ]
+    assert len(set(digests)) == 4  # the file names no special tokens, the encoding does
+
+
+def test_a_pipe_is_no_vocabulary(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    code, _, err = run(capsys, "build", str(tmp_path / "pipe"), "--pattern", "gpt2")
+    assert code == 2
+    assert f"{tmp_path / 'pipe'}: no regular file" in err
+
+
+def test_what_cannot_be_verified_is_not_damaged(
+    capsys: pytest.CaptureFixture[str], built: Path, tmp_path: Path
+) -> None:
+    """1 says that a profile is damaged; of what is none, or is of another version, nothing can be said."""
+    data = bytearray(built.read_bytes())
+    path = tmp_path / "a.profile"
+    for change, said in ((b"none", "not a profile"), (bytes(8), "not a profile"), (data[:8] + b"\x63", "version 99")):
+        path.write_bytes(change + data[len(change):])
+        code, out, err = run(capsys, "verify", str(path), "--json")
+        assert (code, out) == (2, "")
+        assert said in err
+    path.write_bytes(data[:-1])
+    assert run(capsys, "verify", str(path))[0] == 1
 
 
 def test_show(capsys: pytest.CaptureFixture[str], built: Path) -> None:

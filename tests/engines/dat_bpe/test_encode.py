@@ -9,8 +9,11 @@ import json
 import os
 import pickle
 import threading
+from array import array
 from collections.abc import Callable
 from importlib.resources import files
+from inspect import signature
+from pathlib import Path
 from typing import Any
 
 import numpy
@@ -164,9 +167,85 @@ def test_numbers_are_no_document(encoder: Encoder, kind: type) -> None:
 
 
 def test_one_document_is_no_list_of_documents(encoder: Encoder) -> None:
-    for one in ("abc", b"abc", bytearray(b"abc")):
-        with pytest.raises(TypeError, match="give a list of documents"):
+    """The numbers of an array of bytes, taken one by one, each lend one byte: they were as many documents."""
+    row = numpy.frombuffer(b"abc", numpy.uint8)
+    for one in ("abc", b"abc", bytearray(b"abc"), memoryview(b"abc"), row, array("B", b"abc")):
+        with pytest.raises(TypeError, match=r"give a list of documents, or use encode$"):
             encoder.encode_batch(one)  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match=r"give a list of documents, or use encode_list$"):
+            encoder.encode_batch_lists(one)  # type: ignore[arg-type]
+
+
+def test_arrays_of_documents_are_lists(encoder: Encoder) -> None:
+    expected = encoder.encode_batch_lists([b"abc", b"def"])
+    many: list[Any] = [
+        numpy.array([b"abc", "def"], object), numpy.array([b"abc", b"def"]), numpy.array(["abc", "def"]),
+        numpy.frombuffer(b"abcdef", numpy.uint8).reshape(2, 3), (b"abc", "def"), iter([b"abc", b"def"]),
+    ]
+    for documents in many:
+        assert encoder.encode_batch_lists(documents) == expected
+
+
+def test_the_document_that_is_refused_is_named(encoder: Encoder) -> None:
+    wrong: list[tuple[Any, type[Exception], str]] = [
+        (5, TypeError, r"^documents\[2\]: a bytes-like"),
+        (memoryview(b"abcd")[::2], BufferError, r"^documents\[2\]: .*contiguous"),
+        (numpy.zeros(2, numpy.uint16), TypeError, r"^documents\[2\]: a document is bytes"),
+        ("a\ud800", UnicodeEncodeError, r"position 1: surrogates not allowed \(documents\[2\]\)$"),
+    ]
+    for document, kind, message in wrong:
+        for call in (encoder.encode_batch, encoder.encode_batch_lists):
+            with pytest.raises(kind, match=message):
+                call(["a", b"b", document, 7])
+
+
+def test_what_ids_cannot_be_written_into(encoder: Encoder) -> None:
+    room = numpy.zeros(8, numpy.uint32)
+    read_only = room.copy()
+    read_only.flags.writeable = False
+    for out in (None, [0, 0], room[::2], room.reshape(2, 4), room.astype(numpy.int64), read_only):
+        with pytest.raises(TypeError, match=r"^out: a writable, contiguous numpy.uint32\[n\] is needed: "):
+            encoder.encode_into(b"a", out)  # type: ignore[arg-type]
+
+
+# -- the methods that are bound to C --------------------------------------------------------------------------
+
+
+class Loud(Encoder):
+    """A subclass with a method of its own."""
+
+    def encode(self, data: Any, *, specials: bool = False) -> Any:
+        return super().encode(data.upper(), specials=specials)
+
+
+def test_the_names_that_are_documented(encoder: Encoder) -> None:
+    room = numpy.zeros(8, numpy.uint32)
+    ids = encoder.encode(data=b"hello").tolist()
+    assert encoder.encode_list(data=b"hello") == ids
+    assert encoder.encode_spans(data=b"hello")[0].tolist() == ids
+    assert room[: encoder.encode_into(data=b"hello", out=room)].tolist() == ids
+    for name in ("encode", "encode_list", "encode_spans", "encode_into"):
+        documented, bound = (signature(getattr(each, name)) for each in (Encoder, encoder))
+        assert [*documented.parameters][1:] == [*bound.parameters], name
+
+
+def test_a_subclass_has_its_own_methods(ranks_of: Callable[[str], dict[bytes, int]]) -> None:
+    ranks = ranks_of("gpt2")
+    loud, plain = (kind.from_ranks(ranks, pattern="gpt2") for kind in (Loud, Encoder))
+    for other in (loud, pickle.loads(pickle.dumps(loud))):
+        assert other.encode(b"hello").tolist() == plain.encode(b"HELLO").tolist()
+        assert other.encode_list(b"hello") == plain.encode_list(b"hello")
+
+
+def test_a_bound_method_is_pickled(encoder_of: Callable[[str], Encoder], tmp_path: Path) -> None:
+    """As `map(encoder.encode, ...)` of a process pool does it."""
+    built = encoder_of("gpt2")
+    built.save(tmp_path / "a.profile")
+    for encoder in (built, Encoder.open(tmp_path / "a.profile")):
+        for name in ("encode", "encode_list", "encode_batch", "decode"):
+            call = getattr(encoder, name)
+            given: Any = {"encode_batch": [b"hello"], "decode": [1, 2]}.get(name, b"hello")
+            assert str(pickle.loads(pickle.dumps(call))(given)) == str(call(given))
 
 
 @pytest.mark.parametrize("threads", [1.5, numpy.float64(2), "2", None])

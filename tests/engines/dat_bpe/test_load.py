@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from base64 import b64encode
 from pathlib import Path
@@ -122,7 +123,21 @@ def test_wrong_arguments(tmp_path: Path) -> None:
         (lambda: Encoder.load(tmp_path, pattern="gpt2"), "directory"),
         (lambda: Encoder.load("gpt2", unicode="9.0"), "no tables of Unicode"),
         (lambda: Encoder.load("gpt2", pattern=r"\w+"), r"pattern construct \\w is not supported"),
-        (lambda: Encoder.load("gpt2", cache_bits=40), "cache_bits"),
+        (lambda: Encoder.load("gpt2", cache_bits=40), "cache_bits 40; use 0 to 24"),
+        (lambda: Encoder.load("gpt2", cache_bits="8"), "cache_bits '8'"),  # type: ignore[arg-type]
+        (lambda: Encoder.load("gpt2", cache_bits=1.5), "cache_bits 1.5"),  # type: ignore[arg-type]
+        (lambda: Encoder.load("gpt2", cache_bits=True), "cache_bits True"),
+        (lambda: Encoder.load("gpt2", cache_bits=None), "cache_bits None"),  # type: ignore[arg-type]
+        (lambda: Encoder.load("gpt2", without=5), "without 5; use some of cache"),  # type: ignore[arg-type]
+        (lambda: Encoder.load("gpt2", without=[1, "cache"]), "without 1"),  # type: ignore[list-item]
+        (lambda: Encoder.load("gpt2", without=[[]]), "without "),  # type: ignore[list-item]
+        (lambda: Encoder.load("gpt2", specials=["<x>"]), "specials: a list"),  # type: ignore[arg-type]
+        (lambda: Encoder.load("gpt2", pattern=5), "pattern 5"),  # type: ignore[arg-type]
+        (lambda: Encoder.load("gpt2", pattern=b"gpt2"), "pattern b'gpt2'"),  # type: ignore[arg-type]
+        (lambda: Encoder.from_ranks(BYTES, pattern=["a", 5]), r"pattern \['a', 5\]"),  # type: ignore[list-item]
+        (lambda: Encoder.from_ranks([b"a"], pattern="gpt2"), "ranks: a list"),  # type: ignore[arg-type]
+        (lambda: Encoder.from_ranks(BYTES, pattern="gpt2", added=["<a>"]), r"added\[0\] is '<a>'"),  # type: ignore[list-item]
+        (lambda: Encoder.from_ranks(BYTES, pattern="gpt2", name=5), "name 5"),  # type: ignore[arg-type]
         (lambda: Encoder.load("gpt2", specials={"": 60000}), "no text"),
         (lambda: Encoder.load("gpt2", specials={"<x>": 3}), "that of an ordinary token"),
         (lambda: Encoder.load("gpt2", specials={"<x>": 2**32}), "outside"),
@@ -134,6 +149,14 @@ def test_wrong_arguments(tmp_path: Path) -> None:
     ):
         with pytest.raises(LoadError, match=message):
             call()
+
+
+@pytest.mark.parametrize("name", ["pipe", "pipe.json"])
+def test_a_pipe_is_refused(tmp_path: Path, name: str) -> None:
+    """Whoever reads one waits until somebody writes into it."""
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(LoadError, match="no regular file"):
+        Encoder.load(tmp_path / name, pattern=None if name.endswith(".json") else "gpt2")
 
 
 def test_gaps_and_large_ids() -> None:

@@ -125,10 +125,12 @@ def test_tokens_without_a_merge() -> None:
         (BYTES, [(b"a", b"b")], r"merges\[0\]: b'ab' is no token"),
         (BYTES | {b"ab": 256}, [(b"a", b"b"), (b"ab", b"zz")], r"merges\[1\]: b'zz' is no token"),
         (BYTES, [(b"", b"b")], r"merges\[0\]: .*no"),
+        (BYTES, ["a b"], r"merges\[0\]: 'a b' is no pair"),
+        (BYTES, [5], r"merges\[0\]: 5 is no pair"),
         ({token: number for token, number in BYTES.items() if token != b"\x07"}, [], "byte 07 has no token"),
     ],
 )
-def test_what_a_list_may_not_be(tokens: dict[bytes, int], merges: list[Pair], words: str) -> None:
+def test_what_a_list_may_not_be(tokens: dict[bytes, int], merges: list[Any], words: str) -> None:
     with pytest.raises(LoadError, match=words):
         Encoder.from_pairs(tokens, merges, pattern="gpt2")
 

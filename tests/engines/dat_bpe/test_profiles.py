@@ -204,6 +204,43 @@ def test_a_profile_is_loaded_as_it_is(tmp_path: Path) -> None:
         assert f"leave out {next(iter(given))}=" in caught.value.remedy
 
 
+def test_what_is_saved_is_opened(tmp_path: Path) -> None:
+    """Without any expression a text is one piece; a name may be a path of bytes that are no text."""
+    for name, pattern in (("ranks", []), ("a\udcff", "gpt2"), ("naïve", "gpt2")):
+        encoder = Encoder.from_ranks(small_ranks(), pattern=pattern, name=name)
+        encoder.save(tmp_path / "a.profile")
+        opened = Encoder.open(tmp_path / "a.profile")
+        assert (opened.name, opened.expressions) == (name, encoder.expressions)
+        assert opened.encode(b"a b  ab").tolist() == encoder.encode(b"a b  ab").tolist()
+
+
+def test_what_would_not_be_opened_is_not_saved(tmp_path: Path) -> None:
+    encoder = ENCODERS["pairs"]()
+    encoder.name = 5  # type: ignore[assignment]
+    with pytest.raises(LoadError, match="has a 'name' that is no str"):
+        encoder.save(tmp_path / "a.profile")
+    assert not [*tmp_path.iterdir()]
+
+
+def test_paths_are_text_or_bytes(tmp_path: Path) -> None:
+    path = os.fsencode(tmp_path / "a.profile")
+    ENCODERS["pairs"]().save(path)
+    opened = Encoder.open(path)
+    assert opened.path == str(tmp_path / "a.profile")
+    assert pickle.loads(pickle.dumps(opened)).n_vocab == Encoder.load(path).n_vocab
+    assert profiles.verify(path)["size"] == os.path.getsize(path)
+    with pytest.raises(LoadError, match=f"^{tmp_path}/b: No such file"):
+        Encoder.open(os.fsencode(tmp_path / "b"))
+
+
+def test_a_save_that_fails_names_the_file(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as caught:
+        ENCODERS["pairs"]().save(tmp_path / "absent" / "a.profile")
+    assert (caught.value.filename, caught.value.filename2) == (str(tmp_path / "absent" / "a.profile"), None)
+    ENCODERS["pairs"]().save(tmp_path / ("a" * 255))  # as long as a name may be: the temporary one is no longer
+    assert [len(each.name) for each in tmp_path.iterdir()] == [255]
+
+
 def test_nothing_is_left_of_a_failed_save(tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()

@@ -55,6 +55,13 @@ def test_a_profile_by_its_path(tmp_path: Path) -> None:
     assert vocab.decode(vocab.tokenize(b"\xffab\0")) == b"\xffab\0"
 
 
+@pytest.mark.parametrize("wrong", [b"lite", bytes(100), None, 5])
+def test_a_profile_is_no_bytes(wrong: Any) -> None:
+    """The contents of a file were taken for its name."""
+    with pytest.raises(TypeError, match=f"by its name or its path, not as {type(wrong).__name__}"):
+        CrayonVocab.load_profile(wrong)
+
+
 def test_devices() -> None:
     assert CrayonVocab(device="cpu").device == "cpu"
     for device in ("cuda", "rocm", "gpu", ""):

@@ -91,6 +91,8 @@ def test_what_is_no_document() -> None:
         greedy.encode("a\ud800")
     with pytest.raises(TypeError, match="one bytes"):
         greedy.encode_batch(b"abc")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="one ndarray; give a list of documents"):
+        greedy.encode_batch(numpy.frombuffer(b"abc", numpy.uint8))
 
 
 def test_spans(random_tokens: Callable[..., Tokens], random_documents: Callable[..., Documents]) -> None:
