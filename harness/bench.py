@@ -170,6 +170,7 @@ class Reference:
     ) -> None:
         self.whos, self._open, self._piece, self._plain = whos, open_one, piece, plain
         self._known: dict[tuple[str, str, bool], Expected] = {}
+        self.sources: set[str] = set()  # all that were believed
 
     def expected(self, loaded: Loaded, half: Half, cut: bool) -> Expected:
         """What is right. Raises NoReference, with what each said."""
@@ -191,6 +192,7 @@ class Reference:
                     told = host.measure(half.body(cut), "encode")
                     if not told.error_count:
                         output = Output.from_frames(host.kept())
+                        self.sources.add(f"{who.label} {version}")
                         return Expected(told.digest[0], output, f"{who.label} {version}")
                     said.append(f"{who.label}: {told.errors[0][1]}: {told.errors[0][2]}")
             except HostFailure as error:

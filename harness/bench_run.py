@@ -118,8 +118,7 @@ def run(plan: Plan, console: Console) -> dict[str, Any]:
     with alone(console), elsewhere([plan.cpu]), progress(console) as bar:
         report["engines"] = [about(one, vocabularies, opener(roster), refuse=True) for one in who]
         run_all(plan, roster, who, vocabularies, reference, report, bar)
-    found = [cell["reference"] for cell in report["cells"]] + [row.get("reference", "") for row in report["load"]]
-    report["references"] = sorted({one for one in found if one})
+    report["references"] = sorted(reference.sources)
     report["means"] = means(report["cells"], report["subject"])
     report["finished"] = datetime.now(UTC).isoformat(timespec="seconds")
     report["exit_code"] = AGREED if measured(report) else NOTHING

@@ -62,10 +62,11 @@ def test_threads_and_processes_are_verified_alike(
 
     text = Text("test", "a test's", (), (), Half(b"some words " * 2_000), Half(b""))
     who = [contestant(name, roster) for name in ("none", "wrong-border")]
+    reference = Reference(who[:1], opener(roster))
     rows = run_threads(
-        Cell(gpt2, text, "batch-flat"), who, opener_on=opener_on, reference=Reference(who[:1], opener(roster)),
-        cpus=(cpu, cpu), repeat=1,
+        Cell(gpt2, text, "batch-flat"), who, opener_on=opener_on, reference=reference, cpus=(cpu, cpu), repeat=1
     )
+    assert reference.sources == {"none 1.0"}
     assert [row.verdict for row in rows] == ["exact", "void"]
     assert [len(times) for times in (rows[0].one, rows[0].threads, rows[0].processes)] == [1, 1, 1]
     assert rows[1].gains() is None and rows[1].to_json()["ratio"] is None
