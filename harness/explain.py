@@ -6,7 +6,7 @@ can be traced the sentence is made from their decisions, elsewhere it is inferre
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ Tracer = Callable[[bytes], Decisions | None]
 WINDOW = 256  # bytes of the input that a finding shows
 AROUND = 4  # ids shown on either side of the first differing token
 NEAR = 4  # bytes after a token in which an ill-formed one may have moved its border: a character's width
+SHORT = 64  # bytes of a piece that nobody cuts by length
 NOT_ISOLATED = "not isolated"  # how a failure begins that stands for a block's documents
 TRACED = 16384  # longest document that is traced; a trace holds some two records a byte
 
@@ -146,7 +147,7 @@ def _infer(
         stage = "pretokenize"
         why = f"it leaves the pretoken [{place['start']}, {place['end']}) of rule {place.get('rule', '')}"
         kinds, classes = ("", str(place.get("rule", ""))), around(decisions or (), place["end"])
-    elif border:
+    elif border and not _one_kind(place, decisions or (), end):
         # Exact merging would have joined the two: the engine must have cut its pieces there.
         stage, why = "pretokenize", f"it does not join what follows, so it has a border at byte {end}"
         why += f" where {expected_name} has none"
@@ -163,6 +164,13 @@ def _infer(
 
 def _inferred(stage: str, sentence: str, shown: dict[str, Any], kinds: Pair = NONE, classes: Pair = NONE) -> Finding:
     return Finding(str(Cause("inferred", stage, kinds, classes)), stage, sentence, **shown)
+
+
+def _one_kind(piece: dict[str, Any] | None, decisions: Iterable[dict[str, Any]], cut: int) -> bool:
+    """Whether a cut lies in a short piece between two characters of one category: no pretokenizer cuts there, unless by
+    length, so that it must be a merge that was left out."""
+    before, after = around(decisions, cut, str)
+    return piece is not None and piece["end"] - piece["start"] <= SHORT and before == after != ""
 
 
 def _byte_kind(byte: int) -> str:

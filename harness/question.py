@@ -14,6 +14,7 @@ from types import TracebackType
 from tokassay.engines.roster import EngineSpec
 from tokassay.harness.differ import Difference, Side, difference, same
 from tokassay.harness.domains import domain_of
+from tokassay.harness.errors import InputError
 from tokassay.harness.explain import TRACED
 from tokassay.harness.hosts import ORACLE, Target, oracle_spec
 from tokassay.harness.load import Loaded
@@ -61,7 +62,7 @@ class Engines:
     ) -> None:
         self.loaded, self.domain = loaded, domain_of(document)
         self._roster = roster
-        self._limits = {"timeout_s": timeout_s, "memory_mb": memory_mb}
+        self._timeout_s, self._memory_mb = timeout_s, memory_mb
         self._stack = ExitStack()
         self._pools = [
             self._pool(each, operation if operation in each.spec.operations else "encode") for each in (left, right)
@@ -138,8 +139,12 @@ class Engines:
         return self._traced(speaker, other, document) if other.ids == side.ids else None
 
     def _pool(self, target: Target, operation: str) -> HostPool:
-        pool = HostPool(target, self.loaded, self._roster, operation=operation, **self._limits)  # type: ignore[arg-type]
-        return self._stack.enter_context(pool)
+        return self._stack.enter_context(
+            HostPool(
+                target, self.loaded, self._roster, operation=operation, timeout_s=self._timeout_s,
+                memory_mb=self._memory_mb,
+            )
+        )  # fmt: skip
 
 
 class Command:
@@ -170,6 +175,10 @@ class Command:
             status = str(ended.returncode)
         except subprocess.TimeoutExpired:
             status = "timeout"
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            remedy = "give a command that can be run, with its arguments: --run './check.sh'"
+            raise InputError(f"{self._words[0]}: {reason}", where="--run", remedy=remedy) from None
         return f"exit status {status}" if status == self._status else None
 
     def fresh(self) -> None:

@@ -6,7 +6,7 @@ signature.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,16 +78,16 @@ def stage_of(difference: Difference) -> str:
     return difference.stage
 
 
-def around(scans: Iterable[Decision], cut: int) -> Pair:
-    """The coarse classes of the characters before and after byte `cut`; "" where there is none."""
+def around(scans: Iterable[Decision], cut: int, shown: Callable[[str], str] = coarse) -> Pair:
+    """The classes of the characters before and after byte `cut`, as `shown` shows them; "" where there is none."""
     before = after = ""
     for each in scans:
         if each["stage"] != "scan":
             continue
         if int(each["offset"]) == cut:
-            after = coarse(str(each["class"]))
+            after = shown(str(each["class"]))
         if int(each["next"]) == cut:
-            before = coarse(str(each["class"]))
+            before = shown(str(each["class"]))
     return before, after
 
 

@@ -133,11 +133,16 @@ def _with_command(
     """Reduce by a command's exit status, print, and leave."""
     import shlex
 
-    from tokassay.harness.errors import AGREED, MISMATCH, NOTHING
+    from tokassay.harness.errors import AGREED, MISMATCH, NOTHING, InputError
     from tokassay.harness.question import Command
     from tokassay.harness.reduce import reduce as reduced
 
-    words = shlex.split(run)
+    try:
+        words = shlex.split(run)
+    except ValueError as error:
+        raise InputError(str(error).lower(), where="--run", remedy="close the quotation") from None
+    if not words:
+        raise InputError("no command", where="--run", remedy="give one: --run './check.sh'")
     name = Path(file).name if file not in (None, "-") else ""
     with _Progress() as bar, Command(words, status, timeout or 60.0, name) as question:
         done = reduced(document, question, seconds=seconds, progress=bar)
