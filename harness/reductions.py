@@ -61,11 +61,8 @@ def reduce_all(
             row["like"] = like if like != ordinal and row["like"] is None else row["like"]
         store.insert("reduction", row)
     if late:
-        note(f"{late} divergences were not reduced, as {ALL * seconds:g} s were up: {_later(run, store)}")
-
-
-def _later(run: str, store: Store) -> str:
-    return shlex.join(["tokassay", "reduce", "--store", str(store.path), "--divergence", f"{run}.NUMBER"])
+        words = ["tokassay", "reduce", "--store", str(store.path), *options, "--divergence", f"{run}.NUMBER"]
+        note(f"{late} divergences were not reduced, as {ALL * seconds:g} s were up; to do it: {shlex.join(words)}")
 
 
 def _causes(divergence: Divergence, witness: Witness, minimal: Minimal) -> Iterator[tuple[Any, ...]]:

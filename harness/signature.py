@@ -37,7 +37,7 @@ class Cause:
 
     def __str__(self) -> str:
         words = [self.known, self.stage]
-        words += [" / ".join(self.kinds)] if any(self.kinds) else []
+        words += [" / ".join(filter(None, self.kinds))] if any(self.kinds) else []
         words += [f"({' | '.join(self.classes)})"] if any(self.classes) else []
         return " ".join(words)
 
