@@ -154,7 +154,9 @@ def changes(
     fitting: list[tuple[int, bool, Change]] = []
     for n, target in enumerate(targets):
         mine, theirs = _answer(sides[n]), _answer(sides[1 - n])
-        if theirs[0] not in ("ids", "reject") or answer(oracle_of(target.contract, loaded), document) != mine:
+        if not {mine[0], theirs[0]} <= {"ids", "reject"}:
+            continue
+        if answer(oracle_of(target.contract, loaded), document) != mine:
             continue
         for axis, other in neighbours(target.contract, document):
             oracle = oracle_of(other, loaded)

@@ -18,7 +18,7 @@ from tokassay.harness.sides import answered, failed, traced
 
 # Limits while reducing. The documents are small, and what hangs or grows without end does so under any limit; every
 # proposal that is still interesting costs the whole of it.
-TIMEOUT_S = 1.0
+TIMEOUT_S = 2.0  # a busy machine takes most of that to fill the memory allowed
 MEMORY_MB = 1024
 SPARES = 2  # opened ahead once a host has died; a start with load took 0.2 to 0.5 s on GPT-2
 

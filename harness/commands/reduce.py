@@ -62,7 +62,7 @@ def reduce(
     seconds: Annotated[float, typer.Option(min=0.0, help="Time allowed; then the smallest so far is shown.")] = 60.0,
     timeout: Annotated[
         float | None,
-        typer.Option(min=0.05, help="Seconds for one answer while reducing; default 1, or 60 for --run."),
+        typer.Option(min=0.05, help="Seconds for one answer while reducing; default 2, or 60 for --run."),
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the smallest document to this file.")] = None,
     roster: Roster = None,

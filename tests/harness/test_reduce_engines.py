@@ -19,10 +19,11 @@ from tokassay.oracles.oracle import Oracle
 
 PLANTED = Path(__file__).parents[1] / "engines" / "planted"
 TEXT = "The naïve café, 1234 it's hello zyx ".encode()
-# Something of everything that a scanner may stumble over, in ordinary text.
+# Something of everything that a scanner may stumble over. GPT-2 has tokens `81 ab`, `e0 a8` and `'s`: whether the right
+# scanner cuts them shows in the ids.
 BROKEN = (
-    b"\xe0@yp it\xb1's \x89\x88\x81\xab 12\xb2\xb33 \xc0\xa0x \xe0\x80\xa0's a \xed\xa0\x80's "
-    b"\xf5\x80\x80\x80's \xe1's x \xe2\x80"
+    b"\xe0@yp \xe0@'s it\xb1's \x89\x88\x81\xab 12\xb2\xb33 \xc0\xa0x \xe0\x80\xa0's a \xed\xa0\x80's "
+    b"\xf5\x81\xab\x81 \xe1's x \xc0\x81\xab \xe0\x81\xab"
 )
 
 
@@ -33,9 +34,9 @@ def what() -> Asked:
 
 @pytest.fixture(scope="module")
 def minimal(what: Asked) -> Callable[..., Minimal]:
-    def run(engine: str, document: bytes, against: str = "oracle:tiktoken-bytes", seconds: float = 240.0) -> Minimal:
+    def run(engine: str, document: bytes, against: str = "oracle:tiktoken-bytes", timeout_s: float = 1.0) -> Minimal:
         targets = target(engine, what.contract, what.roster), target(against, what.contract, what.roster)
-        return minimize(targets, what.loaded, document, roster=what.roster, seconds=seconds)
+        return minimize(targets, what.loaded, document, roster=what.roster, seconds=240.0, timeout_s=timeout_s)
 
     return run
 
@@ -54,12 +55,12 @@ def test_falls_become_what_triggers_them(
     assert found.found is not None and found.found.stage == "process"
 
 
-@pytest.mark.parametrize(("engine", "verdict"), [("hangs", "timeout"), ("grows", "oom")])
+@pytest.mark.parametrize(("engine", "verdict", "timeout_s"), [("hangs", "timeout", 0.5), ("grows", "oom", 30.0)])
 def test_hangs_and_growth_are_reduced_under_short_limits(
-    minimal: Callable[..., Minimal], engine: str, verdict: str
+    minimal: Callable[..., Minimal], engine: str, verdict: str, timeout_s: float
 ) -> None:
     """Their own limits would be two minutes, and four gigabytes."""
-    found = minimal(engine, b"a TRIGGER b", seconds=240.0)
+    found = minimal(engine, b"a TRIGGER b", timeout_s=timeout_s)
     assert (found.reduced.document, found.seen.left.outcome) == (b"TRIGGER", verdict)
     assert found.reduced.seconds < 240.0
 
@@ -77,7 +78,7 @@ def test_the_honest_one_has_nothing_to_reduce(minimal: Callable[..., Minimal]) -
 
 def test_a_merge_that_is_left_out(minimal: Callable[..., Minimal]) -> None:
     """Of two bytes only `he` itself is touched, and one byte is not."""
-    found = minimal("never-joins-he", TEXT, "oracle")
+    found = minimal("never-joins-he", b"123he456", "oracle")
     assert found.reduced.document == b"he"
     assert (found.seen.left.ids, found.seen.right.ids) == ((71, 68), (258,))
     assert found.found is not None and (found.found.stage, found.found.known) == ("merge", "inferred")
@@ -88,7 +89,7 @@ def test_a_merge_that_is_left_out(minimal: Callable[..., Minimal]) -> None:
     ("engine", "smallest"), [("swaps-ids", (b"x", b"y")), ("unknown-id", (b"z",)), ("one-byte", (b"~",))]
 )
 def test_the_id_map(minimal: Callable[..., Minimal], engine: str, smallest: tuple[bytes, ...]) -> None:
-    found = minimal(engine, b"0 x1 z2 ~3", "oracle")
+    found = minimal(engine, b"1x2y3z4~5", "oracle")
     assert found.reduced.document in smallest
     assert found.found is not None and found.found.stage == "id map"
 
@@ -130,12 +131,11 @@ class Inside:
 
 
 def test_scanner_faults_become_a_few_bytes_and_name_their_stage(what: Asked, stages: ModuleType) -> None:
-    """All but one of the planted scanners take bytes together that stand alone: four bytes show that, and the character
-    after it that is then read otherwise."""
+    """Each needs the bytes that it takes wrongly, at most four of them, and what is then cut otherwise."""
     sizes = {}
     for name, unit in stages.SCANNERS.items():
         question = Inside(what, stages.faulty(unit))
-        document = TEXT + BROKEN + TEXT + BROKEN[-2:]
+        document = TEXT + BROKEN + TEXT + b"\xe0\xa8"
         found = reduce(document, question, seconds=120)
         assert (found.outcome, found.complete) == ("reduced", True), name
         assert question(found.document) == found.signature, name
