@@ -145,13 +145,15 @@ def changes(
     """The single changes of either side's contract under which its oracle gives the other side's answer.
 
     A side whose own oracle does not give its answer says nothing about its contract, and is left out. On a small
-    document many changes fit by chance: `evidence` are further documents with both answers, and only the changes that
-    fit most of them are told. Where one of these is what the other side declares, it is told alone. Empty where none
-    fits, where the contract is not modelled, and for a document of more than LONGEST bytes.
+    document many changes fit by chance: `evidence` are further documents with both answers, and only changes that fit
+    all of them are told, as far as both ended with ids or a refusal. Where one of these is what the other side
+    declares, it is told alone. Empty where none fits, where the contract is not modelled, and for a document of more
+    than LONGEST bytes.
     """
     if len(document) > LONGEST:
         return []
-    fitting: list[tuple[int, bool, Change]] = []
+    spoken = [each for each in evidence if {side.outcome for side in each[1:]} <= {"ids", "reject"}]
+    found: list[Change] = []
     for n, target in enumerate(targets):
         mine, theirs = _answer(sides[n]), _answer(sides[1 - n])
         if not {mine[0], theirs[0]} <= {"ids", "reject"}:
@@ -162,13 +164,11 @@ def changes(
             oracle = oracle_of(other, loaded)
             if answer(oracle, document) != theirs:
                 continue
-            fits = sum(answer(oracle, each) == _answer(pair[1 - n]) for each, *pair in evidence)
-            declared = getattr(other, axis.field) == getattr(targets[1 - n].contract, axis.field)
-            fitting.append((fits, declared, _change(axis, target, other, sides[1 - n].name, document)))
-    most = max((fits for fits, *_ in fitting), default=0)
-    found = [(declared, change) for fits, declared, change in fitting if fits == most]
-    alone = [change for declared, change in found if declared]
-    return alone[:1] or [change for _, change in found]
+            if all(answer(oracle, each) == _answer(pair[1 - n]) for each, *pair in spoken):
+                found.append(_change(axis, target, other, sides[1 - n].name, document))
+                if getattr(other, axis.field) == getattr(targets[1 - n].contract, axis.field):
+                    return found[-1:]
+    return found
 
 
 def _answer(side: Side) -> Answer:

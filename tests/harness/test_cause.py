@@ -104,6 +104,17 @@ def test_what_fits_by_chance_is_not_told(gpt2: Loaded) -> None:
     assert [change.new for change in found(gpt2, b"\x81\xab", byte_policy="tiktoken-bytes")] == ["tiktoken-bytes"]
 
 
+def test_what_fits_the_most_is_not_enough(gpt2: Loaded) -> None:
+    """A scanner that is simply wrong may answer like another byte policy here and there."""
+    declared, other = gpt2.contract, gpt2.contract.with_variants(byte_policy="tiktoken-bytes")
+    targets = Target("engine", oracle_spec(), declared), Target("oracle", oracle_spec(), declared)
+    document, further = b"\x81\xab", b"a \x81\xab b"
+    sides = side("engine", other, gpt2, document), side("oracle", declared, gpt2, document)
+    evidence = [(further, side("engine", declared, gpt2, further), side("oracle", declared, gpt2, further))]
+    assert changes(sides, targets, gpt2, document)
+    assert changes(sides, targets, gpt2, document, evidence) == []
+
+
 def test_a_wrong_answer_is_no_contract(gpt2: Loaded) -> None:
     declared = gpt2.contract
     targets = Target("engine", oracle_spec(), declared), Target("oracle", oracle_spec(), declared)
