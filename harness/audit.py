@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from importlib.resources import files
@@ -25,10 +25,12 @@ from tokassay.corpora.open import open_corpus
 from tokassay.harness import environment, errors
 from tokassay.harness.blocks import Block, Names, cut
 from tokassay.harness.contract import Contract
-from tokassay.harness.divergences import FAILED, Divergences
+from tokassay.harness.divergences import FAILED, Divergences, Witness
 from tokassay.harness.expect import governing_block, oracle_keys
+from tokassay.harness.hosts import Target, oracle_spec, target
 from tokassay.harness.lanes import Lanes, Vocabulary
 from tokassay.harness.materialize import form
+from tokassay.harness.reductions import reduce_all
 from tokassay.harness.store import Result, Store
 from tokassay.harness.suites import OPERATIONS, CorpusRequest, Suite
 from tokassay.harness.tasks import ORACLE, Lane, Pools, Subject, Task, run_block
@@ -45,7 +47,8 @@ class Progress(Protocol):
 
 @dataclass(frozen=True)
 class Request:
-    """An audit as asked for. `variants` override the contract's Unicode version and byte policy."""
+    """An audit as asked for. `variants` override the contract's Unicode version and byte policy; `reduce_s` are the
+    seconds in which each failing divergence is made minimal (0: none is)."""
 
     suite: Suite
     store: Path
@@ -57,6 +60,7 @@ class Request:
     jobs: int = 1
     threads: int = 2
     narrowed_from: str = "smoke"
+    reduce_s: float = 0.0
 
 
 @dataclass
@@ -161,7 +165,18 @@ def audit(request: Request, progress: Progress, executor: Executor | None = None
             code = exit_code(runner.verdicts)
             # What engines had to say of a contract came only when they were given it.
             store.finish(run, code, now(), environment.capture() | {"notes": lanes.notes})
+        # Last, as the audit has its end without it: whoever interrupts it loses no verdict.
+        reduce_all(
+            runner.divergences.all, store, run, roster=lanes.roster, options=again(request), seconds=request.reduce_s,
+            note=progress.note, step=progress.corpus,
+        )  # fmt: skip
         return Outcome(run, code, runner.verdicts, lanes.notes)
+
+
+def again(request: Request) -> list[str]:
+    """The options that `diff` and `reduce` need to stand where this audit stood."""
+    words = ["--pattern", request.pattern] if request.pattern is not None else []
+    return words + [word for path in request.roster for word in ("--roster", str(path))]
 
 
 def opened(spec: str, vocabulary: Vocabulary, seed: int) -> Corpus:
@@ -211,7 +226,7 @@ class _Runner:
             documents += block.documents
             size += len(block.buffer)
             for policy, (subject, lanes) in zip(asked.specials, subjects, strict=True):
-                self.block(block, subject, lanes, asked, name, names, policy)
+                self.block(block, subject, lanes, asked, name, names, policy, vocabulary)
         self.drain(0)
         if name not in self.corpora:
             self.corpora.add(name)
@@ -243,6 +258,7 @@ class _Runner:
         corpus: str,
         names: Names,
         policy: str,
+        vocabulary: Vocabulary,
     ) -> None:
         digest = block.digest
         keys = [
@@ -251,7 +267,7 @@ class _Runner:
             for op in asked.operations
         ]
         known = self.store.find(key for _, _, key in keys)
-        flight = _Flight(block, subject, corpus, asked.spec, names, policy)
+        flight = _Flight(block, subject, corpus, asked.spec, names, policy, vocabulary, list(lanes))
         todo: list[tuple[Lane, Result]] = []
         for lane, operation, key in keys:
             # An opaque contract's engines are held to each other, so the company they were in matters: never reused.
@@ -277,7 +293,7 @@ class _Runner:
         if not todo:
             self.progress.advance(block.documents, reused=True)
             return
-        flight.lanes = [lane for lane, _ in todo]
+        flight.todo = [lane for lane, _ in todo]
         task = Task(subject, block, tuple(todo), _Stored(self.store, subject, block, lanes).read())
         self.flying[self.executor.submit(self.run_task, task)] = flight
         self.drain(4 * self.request.jobs)
@@ -309,7 +325,7 @@ class _Runner:
                 with self.store.transaction():
                     for row in rows:
                         self.store.insert("oracle_block", vars(row), keep=True)
-                    for lane, result in zip(flight.lanes, results, strict=True):
+                    for lane, result in zip(flight.todo, results, strict=True):
                         self.record(flight, lane, self.store.add_result(self.run, result), result, reused=False)
                 self.progress.advance(flight.block.documents, reused=False)
 
@@ -344,7 +360,24 @@ class _Runner:
             name_of=flight.names,
             indices=block.indices.tolist() if result.rows else [],
             specials=flight.policy,
+            witness=lambda i: self.witness(flight, lane, result.operation, i),
         )
+
+    def witness(self, flight: _Flight, lane: Lane, operation: str, i: int) -> Witness:
+        """What a reduction of the block's document `i` starts from: each under all of its variants, as a smaller
+        document may belong to another domain than this one."""
+        asked, roster = flight.subject.asked, self.lanes.roster
+        right = Target("", oracle_spec(), lane.held_to(operation))
+        if not flight.subject.modelled:
+            other = next((one for one in flight.lanes if one.engine != lane.engine), lane)
+            right = Target("", roster[other.engine], other.contract)
+        sides = [
+            replace(each, name=each.spec.name + ("" if bare.contract == each.contract else f":{each.variants}"))
+            for each in (Target("", roster[lane.engine], lane.contract), right)
+            for bare in [target(each.spec.name, asked, roster)]
+        ]
+        document = flight.block.document(i)
+        return Witness(document, sides[0], sides[1], flight.vocabulary.loaded, operation, flight.policy)
 
     def references(self, flight: _Flight, lane: Lane, operation: str) -> tuple[str, str]:
         """What a lane's documents were held to, as `diff` names it: the oracle twice, or another engine."""
@@ -370,7 +403,9 @@ class _Flight:
     spec: str
     names: Names
     policy: str
-    lanes: list[Lane] = field(default_factory=list)
+    vocabulary: Vocabulary
+    lanes: list[Lane]
+    todo: list[Lane] = field(default_factory=list)
 
 
 @dataclass

@@ -15,6 +15,7 @@ VERBS = {
     "report": "report",
     "diff": "diff",
     "trace": "trace",
+    "reduce": "reduce",
     "encode": "encode",
     "decode": "decode",
     "vocab": "vocab",

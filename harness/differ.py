@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tokassay.harness.explain import explain, first_differing
+from tokassay.harness.signature import Cause, ending
 
 Decision = Mapping[str, Any]
 Span = tuple[int, int]
@@ -56,13 +57,15 @@ class Difference:
     """Why two sides differ.
 
     `token` is the index of the first differing token, None where a side gave no ids. `known` is `traced` where each
-    side's own decisions were compared, else `inferred`; `through` names the oracles that stood in for silent sides.
+    side's own decisions were compared, else `inferred`; `through` names the oracles that stood in for silent sides;
+    `signature` is the text of its cause (signature.py), the same for all documents that show one fault.
     """
 
     token: int | None
     stage: str
     known: str
     sentence: str
+    signature: str
     through: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
@@ -71,6 +74,7 @@ class Difference:
             "stage": self.stage,
             "known": self.known,
             "through": list(self.through),
+            "signature": self.signature,
             "sentence": self.sentence,
         }
 
@@ -81,12 +85,16 @@ def same(a: Side, b: Side) -> bool:
 
 
 def difference(
-    a: Side, b: Side, document: bytes, stand_ins: tuple[Side | None, Side | None] = (None, None)
+    a: Side,
+    b: Side,
+    document: bytes,
+    stand_ins: tuple[Side | None, Side | None] = (None, None),
+    is_token: Callable[[bytes], bool] = lambda _: False,
 ) -> Difference | None:
     """The first differing token and decision; None where the sides do not differ.
 
     `stand_ins` are traced sides that gave the same ids as `a` and `b`: an oracle under the same variants speaks for an
-    engine that is silent, and what is found so is still `inferred`.
+    engine that is silent, and what is found so is still `inferred`. `is_token` says whether bytes are a token.
     """
     if same(a, b):
         return None
@@ -109,12 +117,14 @@ def difference(
         pieces=by_id(a, b),
         trace_expected=tracer(expected),
         trace_got=None if got.decisions is None else tracer(got),
+        is_token=is_token,
         got_name=got.name,
         expected_name=expected.name,
     )
     known = "traced" if finding.signature.startswith("traced") and not through else "inferred"
     sentence = finding.explanation.removeprefix("inferred: ")
-    return Difference(first_differing(a.ids, b.ids), finding.stage, known, sentence, tuple(through))
+    token = first_differing(a.ids, b.ids)
+    return Difference(token, finding.stage, known, sentence, finding.signature, tuple(through))
 
 
 def by_id(*sides: Side) -> Callable[[int], bytes | None]:
@@ -131,6 +141,7 @@ def tracer(side: Side) -> Callable[[bytes], list[dict[str, Any]] | None]:
 def ended_otherwise(a: Side, b: Side, document: bytes) -> Difference:
     """A side gave no ids: its end is the difference. A rejection is laid to the first ill-formed byte."""
     ends = "; ".join(f"{s.name}: {s.outcome}" + (f" ({s.detail})" if s.detail else "") for s in (a, b))
+    kinds = ending(a.outcome, a.detail), ending(b.outcome, b.detail)
     bad = first_ill_formed(document)
     if "reject" in (a.outcome, b.outcome) and bad is not None:
         return Difference(
@@ -138,8 +149,9 @@ def ended_otherwise(a: Side, b: Side, document: bytes) -> Difference:
             "scan",
             "inferred",
             f"{ends}; the first ill-formed byte is {document[bad]:02x} at offset {bad}",
+            str(Cause("ended", "scan", kinds)),
         )
-    return Difference(None, "process", "traced", ends)
+    return Difference(None, "process", "traced", ends, str(Cause("ended", "process", kinds)))
 
 
 def first_ill_formed(document: bytes) -> int | None:

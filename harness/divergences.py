@@ -1,25 +1,43 @@
-"""Divergences: the findings of a run, de-duplicated by signature: thousands of failing documents are usually five."""
+"""Divergences: the findings of a run, de-duplicated by signature (signature.py): thousands of failing documents are
+usually five."""
 
 from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from tokassay.harness.blocks import Names
 from tokassay.harness.explain import WINDOW, process_finding
+from tokassay.harness.hosts import Target
 from tokassay.harness.judge import EXPLAINED
+from tokassay.harness.load import Loaded
+from tokassay.harness.signature import Signature
 from tokassay.harness.store import Result, Store
 
 SHOWN = frozenset({"differ", "declared", "flaky", "crash", "error", "timeout", "oom"})
 # What an audit exits with 1 for; `declared`, `reject` and `unsupported` are facts, not failures.
 FAILED = frozenset({"differ", "flaky", "crash", "error", "timeout", "oom"})
+LARGEST = 1 << 20  # bytes of a document that is kept whole: the store is no place for corpora
+
+
+@dataclass(frozen=True)
+class Witness:
+    """A whole document that shows a divergence, who was asked about it, and how: what a reduction starts from."""
+
+    document: bytes
+    left: Target
+    right: Target
+    loaded: Loaded
+    operation: str
+    specials: str
 
 
 @dataclass
 class Divergence:
-    """One de-duplicated difference: how many documents show it, and the first of them."""
+    """One de-duplicated difference: how many documents show it, and the best of them to show."""
 
     verdict: str
     contract: str
@@ -33,9 +51,10 @@ class Divergence:
     documents: int = 0
     detail: dict[str, Any] = field(default_factory=dict)
     command: str = ""
+    witness: Witness | None = None
 
 
-def _shows_better(new: dict[str, Any], old: dict[str, Any]) -> bool:
+def _shows_better(new: Any, old: dict[str, Any]) -> bool:
     """Whether a document is the better one to show: traced rather than inferred, then the shorter one."""
 
     def rank(detail: dict[str, Any]) -> tuple[bool, bool, int]:
@@ -52,7 +71,7 @@ class Divergences:
     def __init__(self, reproduce: str) -> None:
         # The audit command that repeats a cell, without its --corpus, --engine and --vocab.
         self._reproduce = reproduce
-        self._found: dict[tuple[str, ...], Divergence] = {}
+        self._found: dict[Signature, Divergence] = {}
 
     def add(
         self,
@@ -68,9 +87,11 @@ class Divergences:
         name_of: Names,
         indices: list[int],
         specials: str,
+        witness: Callable[[int], Witness] | None = None,
     ) -> None:
-        """One block's result. `own` and `asked` name the oracle under the engine's and the audit's variants;
-        `corpus` is the corpus's name in the run and `spec` what `--corpus` takes for it."""
+        """One block's result. `own` and `asked` name the oracle under the engine's and the audit's variants; `corpus`
+        is the corpus's name in the run and `spec` what `--corpus` takes for it; `witness(i)` is what a reduction of
+        the block's document `i` would start from."""
         for i, verdict, detail in result.rows:
             if verdict not in SHOWN:
                 continue
@@ -81,15 +102,21 @@ class Divergences:
                 # One line a variant: both oracles were asked, so every one of these is explained by their rules, and
                 # the decisions on either side vary with every byte of a fuzz document.
                 signature = f"{own} for {asked}"
-            key = (contract, specials, engine, verdict, signature)
+            against = asked if verdict == "declared" else own
+            # The oracle is one engine, whatever the variants: a block's domain decides which of them its name shows.
+            engines = engine, against.partition(":")[0].partition("@")[0]
+            key = Signature(f"{contract}, specials {specials}", engines, verdict, signature)
             found = self._found.get(key)
             if found is None:
-                against = asked if verdict == "declared" else own
                 found = self._found[key] = Divergence(verdict, contract, engine, against, signature)
             if not found.command or _shows_better(detail, found.detail):
                 found.corpus, found.domain = corpus, domain
                 found.first = name_of[indices[i]] if i >= 0 else "every document"
                 found.detail = detail or {}
+                # The document of a row that is like another is not the one that the detail is of.
+                if witness is not None and i >= 0 and verdict in FAILED and found.detail.get("stage"):
+                    seen = witness(i)
+                    found.witness = seen if len(seen.document) <= LARGEST else None
                 found.command = self._command(found, own, specials, spec, result.operation)
             found.documents += 1 if i >= 0 else result.verdicts[verdict]
             found.operations.setdefault(result.operation)

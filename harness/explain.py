@@ -6,20 +6,22 @@ can be traced the sentence is made from their decisions, elsewhere it is inferre
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tokassay.oracles.decisions import Difference, first_difference
+from tokassay.harness.signature import NONE, Cause, Pair, around, ending, traced
+from tokassay.oracles.decisions import first_difference
+from tokassay.oracles.utf8 import proposed_width
 
 Decisions = list[dict[str, Any]]
 Tracer = Callable[[bytes], Decisions | None]
 
 WINDOW = 256  # bytes of the input that a finding shows
 AROUND = 4  # ids shown on either side of the first differing token
-# The fields of a decision that are its kind, by stage.
-KINDS = {"scan": ("path", "class"), "classify": ("class",), "pretokenize": ("rule",), "special": ("id",)}
 NEAR = 4  # bytes after a token in which an ill-formed one may have moved its border: a character's width
+SHORT = 64  # bytes of a piece that nobody cuts by length
+NOT_ISOLATED = "not isolated"  # how a failure begins that stands for a block's documents
 TRACED = 16384  # longest document that is traced; a trace holds some two records a byte
 
 
@@ -79,22 +81,25 @@ def explain(
     if got_status != expected_status:
         names = ("gives ids", "rejects it", "fails on it")
         sentence = f"{got_name} {names[got_status]}, {expected_name} {names[expected_status]}"
-        return Finding(f"status {got_status}/{expected_status}", "scan", sentence, **(shown | {"token": None}))
-    traced = trace_expected(document) if len(document) <= TRACED else None
-    other = trace_got(document) if trace_got is not None and traced is not None else None
-    if traced is not None and other is not None:
-        difference = first_difference(other, traced, (got_name, expected_name))
+        cause = Cause("ended", "scan", (names[got_status], names[expected_status]))
+        return Finding(str(cause), cause.stage, sentence, **(shown | {"token": None}))
+    theirs = trace_expected(document) if len(document) <= TRACED else None
+    ours = trace_got(document) if trace_got is not None and theirs is not None else None
+    if theirs is not None and ours is not None:
+        difference = first_difference(ours, theirs, (got_name, expected_name))
         if difference is not None:
-            return Finding("traced " + _kinds(difference), difference.stage, difference.explanation, **shown)
+            cause = traced(difference, theirs)
+            return Finding(str(cause), cause.stage, difference.explanation, **shown)
     following = pieces(got[token + 1]) if token + 1 < len(got) else None
     border = following is not None and is_token((pieces(got[token]) or b"") + following)
-    return _infer(document, start, got, expected, token, pieces, traced, border, shown, got_name, expected_name)
+    return _infer(document, start, got, expected, token, pieces, theirs, border, shown, got_name, expected_name)
 
 
 def process_finding(verdict: str, why: str, document: bytes) -> Finding:
-    """The finding for a document that brought its host down, or made the engine raise. Digits do not tell two apart."""
-    kind = "".join("0" if c.isdigit() else c for c in why.partition("\n")[0])[:80]
-    return Finding(f"{verdict} {kind}", "process", why, document[:WINDOW].hex(), None, [], [])
+    """The finding for a document that brought its host down, or made the engine raise."""
+    # One that was not isolated did not show it by itself, and is no witness.
+    cause = Cause("ended", "process", (ending(verdict, why), NOT_ISOLATED if why.startswith(NOT_ISOLATED) else ""))
+    return Finding(str(cause), cause.stage, why, document[:WINDOW].hex(), None, [], [])
 
 
 def _window(
@@ -108,15 +113,6 @@ def _window(
     return document[first : first + WINDOW], start
 
 
-def _kinds(difference: Difference) -> str:
-    """What makes two differences one: the stage, and the kind of decision on either side; never a place or a value."""
-    words = [difference.stage]
-    for side in (difference.left, difference.right):
-        kind = KINDS.get(difference.stage, ())
-        words.append("/".join(str((side or {}).get(field, "-")) for field in kind))
-    return " ".join(words)
-
-
 def _infer(
     document: bytes,
     start: int,
@@ -124,7 +120,7 @@ def _infer(
     expected: Sequence[int],
     token: int,
     pieces: Callable[[int], bytes | None],
-    traced: Decisions | None,
+    decisions: Decisions | None,
     border: bool,
     shown: dict[str, Any],
     got_name: str,
@@ -135,28 +131,51 @@ def _infer(
     right = pieces(expected[token]) if token < len(expected) else b""
     what = f"at byte {start} {got_name} has {_quoted(mine)}, {expected_name} {_quoted(right)}"
     if mine is None:
-        return Finding(
-            "inferred lookup unknown id",
-            "lookup",
-            f"inferred: {got_name} gives id {got[token]}, which the vocabulary does not have",
-            **shown,
-        )
+        sentence = f"inferred: {got_name} gives id {got[token]}, which the vocabulary does not have"
+        return _inferred("id map", sentence, shown, ("unknown id", ""))
     if mine == right:
-        return Finding("inferred lookup", "lookup", f"inferred: {what}: the same bytes under another id", **shown)
-    pretoken = next((d for d in traced or () if d["stage"] == "pretokenize" and d["start"] <= start < d["end"]), None)
+        return _inferred("id map", f"inferred: {what}: the same bytes under another id", shown)
+    if right == document[start : start + len(right or b"")] and mine != document[start : start + len(mine)]:
+        return _inferred("id map", f"inferred: {what}: not the bytes that are there", shown, ("other bytes", ""))
+    here = [d for d in decisions or () if d["stage"] in ("special", "pretokenize") and d["start"] <= start < d["end"]]
+    place = here[0] if here else None
     end = start + len(mine)
-    why = ""
-    if pretoken is not None and (end > pretoken["end"] or not mine):
-        why = f"it leaves the pretoken [{pretoken['start']}, {pretoken['end']}) of rule {pretoken.get('rule', '')}"
-    elif border:
+    stage, why, kinds, classes = "merge", "", NONE, NONE
+    if place is not None and place["stage"] == "special":
+        stage, why = "special", f"{expected_name} has special token {place['id']} there"
+    elif place is not None and (end > place["end"] or not mine):
+        stage = "pretokenize"
+        why = f"it leaves the pretoken [{place['start']}, {place['end']}) of rule {place.get('rule', '')}"
+        kinds, classes = ("", str(place.get("rule", ""))), around(decisions or (), place["end"])
+    elif border and not _one_kind(place, decisions or (), end):
         # Exact merging would have joined the two: the engine must have cut its pieces there.
-        why = f"it does not join what follows, so it has a border at byte {end} where {expected_name} has none"
-    stage = "pretokenize" if why else "merge"
-    place = _ill_formed_before(document, end + NEAR)
-    if place is not None:
+        stage, why = "pretokenize", f"it does not join what follows, so it has a border at byte {end}"
+        why += f" where {expected_name} has none"
+        kinds, classes = ("", str((place or {}).get("rule", ""))), around(decisions or (), end)
+    elif place is not None and (start, end) == (place["start"], place["end"]) and len(mine) > 1:
+        stage, why = "lookup", "it takes the pretoken whole, which merging leaves in more than one token"
+    bad = _ill_formed_before(document, end + NEAR)
+    if bad is not None and stage != "special":
         # Inferred, so the likelier of two: what is wrong after an ill-formed byte is wrong because of it.
-        stage, why = "scan", f"{why + ', ' if why else ''}after the ill-formed byte {document[place]:02X} at {place}"
-    return Finding(f"inferred {stage}", stage, f"inferred: {what}" + (f"; {why}" if why else ""), **shown)
+        stage, why = "scan", f"{why + ', ' if why else ''}after the ill-formed byte {document[bad]:02X} at {bad}"
+        kinds, classes = (_byte_kind(document[bad]), ""), NONE
+    return _inferred(stage, f"inferred: {what}" + (f"; {why}" if why else ""), shown, kinds, classes)
+
+
+def _inferred(stage: str, sentence: str, shown: dict[str, Any], kinds: Pair = NONE, classes: Pair = NONE) -> Finding:
+    return Finding(str(Cause("inferred", stage, kinds, classes)), stage, sentence, **shown)
+
+
+def _one_kind(piece: dict[str, Any] | None, decisions: Iterable[dict[str, Any]], cut: int) -> bool:
+    """Whether a cut lies in a short piece between two characters of one category: no pretokenizer cuts there, unless by
+    length, so that it must be a merge that was left out."""
+    before, after = around(decisions, cut, str)
+    return piece is not None and piece["end"] - piece["start"] <= SHORT and before == after != ""
+
+
+def _byte_kind(byte: int) -> str:
+    """What an ill-formed byte would have been."""
+    return "continuation" if byte < 0xC0 else "lead" if proposed_width(byte) > 1 else "never in UTF-8"
 
 
 def _ill_formed_before(document: bytes, end: int) -> int | None:

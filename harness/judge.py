@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,7 @@ from tokassay.harness.store import Result
 EXPLAINED = 200  # failing documents explained in a block; an oracle trace took 0.4 to 1.2 ms a document
 DECLARED_SHOWN = 24  # declared differences explained in a block: one is shown, and all have the same reason
 
+Likeness = tuple[int, ...]
 # (index in the block, the engine's output or None for a declared difference) -> the row's detail
 Explainer = Callable[[int, Output | None], Any]
 
@@ -132,17 +134,49 @@ def _differences(
     if not wrong:
         return
     again = _again(asker, operation, block)
-    shown = np.array(wrong[:EXPLAINED], dtype=np.int64)
+    kinds = [likeness(answer.output, expected, i) for i in wrong]
+    examined = examine(kinds)
+    shown = np.array([wrong[n] for n in examined], dtype=np.int64)
     untimed = _untimed(asker, operation, block, shown)
-    for n, i in enumerate(wrong):
-        detail: Any = explain(i, answer.output) if n < EXPLAINED else ""
-        if detail and untimed is not None and np.array_equal(untimed.of(n), expected.of(i)):
+    alike: dict[Likeness, str] = {}
+    for place, n in enumerate(examined):
+        i = wrong[n]
+        detail: Any = explain(i, answer.output)
+        if detail and untimed is not None and np.array_equal(untimed.of(place), expected.of(i)):
             detail["explanation"] += "; asked again outside of the timed call, these documents alone, it is right"
             detail["signature"] += ", only when timed"
+        if detail:
+            alike.setdefault(kinds[n], detail["signature"])
+        verdicts[i] = ("differ", detail)
+    for n, i in enumerate(wrong):
+        known = alike.get(kinds[n])
+        detail = verdicts[i][1] if i in verdicts else {"signature": known} if known else ""
         repeats = again is not None and not np.array_equal(again.of(i), expected.of(i))
         if again is not None and again.status[i] != expected.status[i]:
             repeats = True
         verdicts[i] = ("differ" if repeats else "flaky", detail)
+
+
+def likeness(output: Output, expected: Output, i: int) -> Likeness:
+    """What two documents must share to be laid to one fault without a look: both statuses, and both ids at the first
+    place where they are not the same (-1: none is left)."""
+    got, right = output.of(i), expected.of(i)
+    shared = min(len(got), len(right))
+    unlike = np.flatnonzero(got[:shared] != right[:shared])
+    at = int(unlike[0]) if len(unlike) else shared
+    ids = (int(row[at]) if at < len(row) else -1 for row in (got, right))
+    return int(output.status[i]), int(expected.status[i]), *ids
+
+
+def examine(kinds: list[Likeness]) -> list[int]:
+    """Which of a block's failing documents are looked at: EXPLAINED of them, the first of each kind before the second
+    of any, and in the block's order."""
+    seen: Counter[Likeness] = Counter()
+    nth = []
+    for kind in kinds:
+        nth.append(seen[kind])
+        seen[kind] += 1
+    return sorted(sorted(range(len(kinds)), key=nth.__getitem__)[:EXPLAINED])
 
 
 def _untimed(asker: Asker, operation: str, block: Block, picked: npt.NDArray[np.int64]) -> Output | None:

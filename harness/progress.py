@@ -51,7 +51,10 @@ class Live:
         self._console.print(f"[dim]note:[/] {text}", highlight=False)
 
     def corpus(self, name: str) -> None:
-        self._bar.update(self._task, description=name, advance=1 if self._begun else 0)
+        # Reductions come after the last corpus, and are not among the steps.
+        task = self._bar.tasks[0]
+        more = self._begun and task.completed < (task.total or 0)
+        self._bar.update(self._task, description=name, advance=1 if more else 0)
         self._begun = True
 
     def advance(self, documents: int, reused: bool) -> None:

@@ -106,15 +106,43 @@ CREATE TABLE IF NOT EXISTS divergence (
     token INTEGER,                    -- index of the first differing token
     got TEXT NOT NULL,                -- JSON list of ids around it
     expected TEXT NOT NULL,
-    stage TEXT NOT NULL,              -- special normalize scan classify pretokenize merge lookup decode process
+    stage TEXT NOT NULL,              -- special normalize scan classify pretokenize merge lookup, id map, decode offsets process
     explanation TEXT NOT NULL,        -- one sentence made from the first differing decision
     command TEXT NOT NULL,            -- reproduces it
+    PRIMARY KEY (run, ordinal)
+);
+
+CREATE TABLE IF NOT EXISTS reduction (   -- of a divergence: the document it started from, and the smallest that shows the same
+    run TEXT NOT NULL REFERENCES run(id),
+    ordinal INTEGER NOT NULL,         -- the divergence's
+    outcome TEXT NOT NULL,            -- reduced | agree (it does not show by itself) | flaky | not asked
+    "left" TEXT NOT NULL,             -- the two that differ, as the command line names them
+    "right" TEXT NOT NULL,
+    specials TEXT NOT NULL,           -- off | on
+    operation TEXT NOT NULL,
+    document BLOB NOT NULL,           -- the whole document
+    minimal TEXT NOT NULL,            -- hex; '' unless reduced
+    signature TEXT NOT NULL,          -- of the difference that was kept
+    stage TEXT NOT NULL,              -- of the first differing decision on the smallest document
+    explanation TEXT NOT NULL,
+    changes TEXT NOT NULL,            -- JSON list: the single changes of a contract that would explain it, in words
+    got TEXT NOT NULL,                -- JSON list of all ids, or what happened instead
+    expected TEXT NOT NULL,
+    tries INTEGER NOT NULL,
+    ns INTEGER NOT NULL,
+    complete INTEGER NOT NULL,        -- 1: no pass could make it smaller; 0: the time was up
+    command TEXT NOT NULL,            -- shows the smallest document; '' unless reduced
+    "like" INTEGER,                   -- ordinal of an earlier divergence with the same smallest document or the same change
     PRIMARY KEY (run, ordinal)
 );
 
 CREATE VIEW IF NOT EXISTS v_run AS SELECT * FROM run;
 CREATE VIEW IF NOT EXISTS v_corpus AS SELECT * FROM corpus;
 CREATE VIEW IF NOT EXISTS v_divergence AS SELECT * FROM divergence;
+CREATE VIEW IF NOT EXISTS v_reduction AS
+SELECT run, ordinal, outcome, "left", "right", specials, operation, length(document) AS bytes, minimal, signature, stage,
+       explanation, changes, got, expected, tries, ns, complete, command, "like"
+FROM reduction;
 
 -- one row a block: what a report adds up
 CREATE VIEW IF NOT EXISTS v_cell AS

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
-from tokassay.engines.client import HostFailure, Unsupported
+from tokassay.engines.client import Host, HostFailure, Unsupported
 from tokassay.engines.frames import IDS, REJECT, Ids
 from tokassay.engines.roster import EngineSpec
-from tokassay.harness.differ import Decision, Side
+from tokassay.harness.differ import Side
 from tokassay.harness.hosts import ORACLE, Target, open_host, oracle_spec
 from tokassay.harness.load import Loaded
 from tokassay.harness.pieces import token_spans
@@ -22,36 +23,52 @@ def ask_side(
     trace: bool = True,
 ) -> Side:
     """What `target` does with `document`, in a host of its own. Never raises for what an engine does or cannot do."""
-    name, variants, version = target.name, target.variants, ""
+    side = Side(target.name, variants=target.variants)
     try:
         with open_host(
             target.spec.name, loaded, target.contract, roster={**roster, target.spec.name: target.spec}
         ) as host:
-            version = str(host.hello().get("version", ""))
-            answer = host.encode([document])
-            output = answer.output
-            if not isinstance(output, Ids):
-                return Side(name, version, variants, "error", "the engine answered with something other than ids")
-            status = int(output.status[0])
-            if status != IDS:
-                kind, message = answer.errors[0][1:] if answer.errors else ("", "")
-                detail = f"{kind}: {message}" if kind else ""
-                failed = "oom" if kind == "MemoryError" else "error"
-                return Side(name, version, variants, "reject" if status == REJECT else failed, detail)
-            ids = tuple(output.rows()[0])
-            tokens = tokens_of(loaded, ids)
-            spans = spans_of(tokens, document)
-            decisions: tuple[Decision, ...] | None = None
-            if trace:
-                try:
-                    decisions = tuple(host.trace(document))
-                except HostFailure:
-                    decisions = None  # not a word about its decisions: the comparison is then inferred
-            return Side(name, version, variants, "ids", "", ids, tokens, spans, decisions)
+            side = replace(side, version=str(host.hello().get("version", "")))
+            side = answered(side, host, document, loaded.vocabulary.ids().get)
+            return traced(side, host, document) if trace and side.outcome == "ids" else side
     except Unsupported as error:
-        return Side(name, version, variants, "unsupported", error.detail)
+        return replace(side, outcome="unsupported", detail=error.detail)
     except HostFailure as error:
-        return Side(name, version, variants, error.verdict, error.detail)
+        return failed(side, error)
+
+
+def answered(
+    side: Side, host: Host, document: bytes, token: Callable[[int], bytes | None], operation: str = "encode"
+) -> Side:
+    """`side` with what the host answers to one document: ids, or a refusal or an exception. Raises HostFailure.
+
+    `token(id)` gives a token's bytes, None for an id that the vocabulary does not have.
+    """
+    answer = host.encode([document], operation)
+    output = answer.output
+    if not isinstance(output, Ids):
+        return replace(side, outcome="error", detail="the engine answered with something other than ids")
+    status = int(output.status[0])
+    if status != IDS:
+        kind, message = answer.errors[0][1:] if answer.errors else ("", "")
+        outcome = "reject" if status == REJECT else "oom" if kind == "MemoryError" else "error"
+        return replace(side, outcome=outcome, detail=f"{kind}: {message}" if kind else "")
+    ids = tuple(output.rows()[0])
+    tokens = tuple(map(token, ids))
+    return replace(side, ids=ids, tokens=tokens, spans=spans_of(tokens, document))
+
+
+def traced(side: Side, host: Host, document: bytes) -> Side:
+    """`side` with the decisions that the host took; as it is where it says no word: a comparison is then inferred."""
+    try:
+        return replace(side, decisions=tuple(host.trace(document)))
+    except HostFailure:
+        return side
+
+
+def failed(side: Side, error: HostFailure) -> Side:
+    """`side` with the end that a failure of its host stands for."""
+    return replace(side, outcome=error.verdict, detail=error.detail)
 
 
 def stand_in(
@@ -65,14 +82,8 @@ def stand_in(
     return other if other.ids == side.ids and other.decisions is not None else None
 
 
-def tokens_of(loaded: Loaded, ids: Sequence[int]) -> tuple[bytes | None, ...]:
-    """The bytes of each id by the vocabulary; None for an id that it does not have (or whose file is opaque)."""
-    table = loaded.vocabulary.ids()
-    return tuple(table.get(number) for number in ids)
-
-
 def spans_of(tokens: Sequence[bytes | None], document: bytes) -> tuple[tuple[int, int], ...] | None:
-    """Byte spans by the tokens' bytes; None where they do not make up the document."""
+    """Byte spans by the tokens; None where they do not make up the document."""
     known = [token for token in tokens if token is not None]
     spans = token_spans(known, document) if len(known) == len(tokens) else None
     return None if spans is None else tuple(spans)

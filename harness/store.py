@@ -80,7 +80,7 @@ class Store:
     def insert(self, table: str, row: Mapping[str, Any], *, keep: bool = False) -> int:
         """Append a row; with `keep` a row of the same primary key stays as it is. Returns the row's number."""
         verb = "INSERT OR IGNORE" if keep else "INSERT"
-        names = ", ".join(row)
+        names = ", ".join(f'"{name}"' for name in row)  # some are words of SQL
         marks = ", ".join("?" for _ in row)
         values = [json.dumps(v, sort_keys=True) if isinstance(v, dict | list) else v for v in row.values()]
         return int(self.db.execute(f"{verb} INTO {table} ({names}) VALUES ({marks})", values).lastrowid or 0)

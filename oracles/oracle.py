@@ -393,13 +393,10 @@ class Oracle:
             at += len(part)
 
     def _trace_tiktoken(self, document: bytes, valid: int, found: list[Decision]) -> None:
-        prefix = Segment(0, valid, None)
-        self._trace_scan(document, prefix, found)
-        before = len(found)
-        self._trace_segment(document[:valid], prefix, found)
+        self._trace_segment(document[:valid], Segment(0, valid, None), found)
         tail = self._tiktoken_tail(document)
         assert tail is not None
-        kept, _ = tiktoken_bytes.split_tail(self._prefix_parts(found[before:], document))
+        kept, _ = tiktoken_bytes.split_tail(self._prefix_parts(found, document))
         start = sum(map(len, kept))
         # The tokens of the prefix that were taken off are no longer decisions of this document.
         found[:] = [

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tokassay.reports.read import Frames
-from tokassay.reports.tables import Divergence, Tables, build
+from tokassay.reports.tables import Divergence, Minimal, Tables, build
 from tokassay.reports.words import VERDICTS
 
 SCHEMA = "tokassay.audit/1"
@@ -46,7 +46,14 @@ def _divergence(found: Divergence) -> dict[str, Any]:
         "stage": found.stage,
         "explanation": found.explanation,
         "command": found.command,
+        "minimal": None if found.minimal is None else _minimal(found.minimal),
     }
+
+
+def _minimal(found: Minimal) -> dict[str, Any]:
+    names = ("outcome", "stage", "explanation", "changes", "got", "expected", "tries", "seconds", "complete", "command")
+    values = {name: getattr(found, name) for name in names}
+    return {"input": found.data.hex(), "from_bytes": found.size, "like": found.like, **values}
 
 
 def audit_object(frames: Frames, report: Sequence[Path] = (), tables: Tables | None = None) -> dict[str, Any]:
@@ -124,7 +131,7 @@ def audit_object(frames: Frames, report: Sequence[Path] = (), tables: Tables | N
             for e in t.engines
         ],
         "corpora": t.corpora,
-        "divergences": [_divergence(d) for d in sorted(t.failing + t.declared, key=lambda d: d.ordinal)],
+        "divergences": [_divergence(d) for d in sorted(t.failing + t.declared + t.folded, key=lambda d: d.ordinal)],
         "digests": [
             {
                 **{

@@ -22,7 +22,8 @@ class Frames:
 
     `run` is the row of v_run with `environment` parsed. `corpora`, `cells`, `verdicts` and `divergences` hold the rows
     of v_corpus, v_cell (one row a block, engine and operation), v_verdict and v_divergence; times are nanoseconds.
-    `reasons` says why whole blocks were not served (v_reason); it is empty for a store without that view.
+    `reasons` says why whole blocks were not served (v_reason), `reductions` holds the rows of v_reduction; each is
+    empty for a store without that view.
     """
 
     store: Path
@@ -32,10 +33,14 @@ class Frames:
     verdicts: pd.DataFrame
     divergences: pd.DataFrame
     reasons: pd.DataFrame
+    reductions: pd.DataFrame
 
 
-def _no_reasons() -> pd.DataFrame:
-    return pd.DataFrame(columns=["engine", "contract_name", "operation", "verdict", "reason", "blocks"])
+# Views younger than schema 1, and their columns: a store made before them has none.
+YOUNGER = {
+    "v_reason": ["engine", "contract_name", "operation", "verdict", "reason", "blocks"],
+    "v_reduction": ["ordinal", "outcome", "bytes", "minimal"],
+}
 
 
 def open_store(path: Path) -> sqlite3.Connection:
@@ -110,13 +115,14 @@ def read_run(path: Path, run: str | None = None) -> Frames:
     with closing(open_store(path)) as connection:
         where = str(path)
         try:
-            # Younger than schema 1; a store made before it has none.
-            has_reasons = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'v_reason'").fetchone()
+            names = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'view'")}
             run_id = find_run(connection, where, run)
             cursor = connection.execute("SELECT * FROM v_run WHERE id = ?", (run_id,))
             row = dict(zip([column[0] for column in cursor.description], cursor.fetchone(), strict=True))
 
             def frame(view: str, order: str) -> pd.DataFrame:
+                if view in YOUNGER and view not in names:
+                    return pd.DataFrame(columns=YOUNGER[view])
                 return pd.read_sql_query(
                     f"SELECT * FROM {view} WHERE run = ? ORDER BY {order}", connection, params=(run_id,)
                 )
@@ -128,7 +134,8 @@ def read_run(path: Path, run: str | None = None) -> Frames:
                 cells=frame("v_cell", "engine, contract, corpus, domain, operation, ordinal"),
                 verdicts=frame("v_verdict", "engine, corpus, domain, operation, verdict"),
                 divergences=frame("v_divergence", "ordinal"),
-                reasons=frame("v_reason", "engine, contract_name, operation") if has_reasons else _no_reasons(),
+                reasons=frame("v_reason", "engine, contract_name, operation"),
+                reductions=frame("v_reduction", "ordinal"),
             )
         except (sqlite3.Error, pd.errors.DatabaseError) as error:
             raise ReportError(

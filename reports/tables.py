@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -21,7 +21,7 @@ from tokassay.reports.cells import (
     times,
 )
 from tokassay.reports.read import Frames, parse
-from tokassay.reports.words import DOMAINS, FAILING, OPERATIONS, VERDICTS, VERIFIED, exit_meaning
+from tokassay.reports.words import DOMAINS, FAILING, OPERATIONS, VERDICTS, VERIFIED, counted, exit_meaning, number
 
 # The text columns of v_divergence; fields of Divergence have their names.
 TEXTS = (
@@ -76,8 +76,47 @@ class Matrix:
 
 
 @dataclass(frozen=True)
+class Minimal:
+    """A row of v_reduction, parsed: `data` is the smallest document that shows the divergence, `size` the bytes of the
+    one it was made from. `got` and `expected` are all ids on `data`, or one text that says what happened instead."""
+
+    outcome: str
+    size: int
+    data: bytes
+    stage: str
+    explanation: str
+    changes: list[str]
+    got: list[Any]
+    expected: list[Any]
+    split: int | None
+    tries: int
+    seconds: float
+    complete: bool
+    command: str
+    like: int | None
+
+    @property
+    def reduced(self) -> bool:
+        return self.outcome == "reduced"
+
+    @property
+    def sentence(self) -> str:
+        """What the reduction came to."""
+        if self.outcome == "agree":
+            return "Asked again by itself, this document is right: it takes more than the document to show it."
+        if self.outcome == "flaky":
+            return "Asked again, this document has no one answer: nothing was reduced."
+        if not self.reduced:
+            return "It was not reduced."
+        end = "" if self.complete else "; the time was up, so it may not be the smallest"
+        sizes = f"{counted(self.size, 'byte')} to {number(len(self.data))}"
+        return f"Reduced from {sizes} in {counted(self.tries, 'try', 'tries')}, {self.seconds:.1f} s{end}."
+
+
+@dataclass(frozen=True)
 class Divergence:
-    """A row of v_divergence, parsed. `split` is where `got` and `expected` part, as an index into both lists."""
+    """A row of v_divergence, parsed. `split` is where `got` and `expected` part, as an index into both lists.
+    `minimal` is None for one that was not to be reduced."""
 
     signature: str
     verdict: str
@@ -98,6 +137,14 @@ class Divergence:
     got: list[Any]
     expected: list[Any]
     split: int | None
+    minimal: Minimal | None = None
+    # The divergences that turned out to be this one, each with its documents; those are in `total`.
+    alike: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def total(self) -> int:
+        """Documents that show it, with those of its likes."""
+        return self.documents + sum(documents for _, documents in self.alike)
 
     @property
     def fails(self) -> bool:
@@ -124,7 +171,8 @@ class Reason:
 
 @dataclass(frozen=True)
 class Tables:
-    """All a report shows. `failing` and `declared` divide the divergences: examined ones first, then by documents."""
+    """All a report shows. `failing` and `declared` divide the divergences: examined ones first, then by documents.
+    Those that turned out to be another one are `folded` into that."""
 
     run: dict[str, Any]
     banner: Banner
@@ -139,6 +187,7 @@ class Tables:
     times: pd.DataFrame
     failing: list[Divergence]
     declared: list[Divergence]
+    folded: list[Divergence]
     environment: list[tuple[str, str]]
     packages: dict[str, str]
     reasons: list[Reason]
@@ -163,11 +212,17 @@ def build(frames: Frames) -> Tables:
     table = cells(frames)
     rows = coverage(table)
     check = sum_check(frames, table)
+    minimal = {
+        int(row["ordinal"]): _minimal({str(k): v for k, v in row.items()}, str(frames.store))
+        for row in frames.reductions.to_dict("records")
+    }
     found = [
-        _divergence({str(k): v for k, v in row.items()}, str(frames.store))
+        _divergence({str(k): v for k, v in row.items()}, str(frames.store), minimal.get(int(row["ordinal"])))
         for row in frames.divergences.to_dict("records")
     ]
-    found.sort(key=lambda d: (not d.examined, -d.documents, d.ordinal))
+    folded = [d for d in found if d.minimal is not None and d.minimal.like is not None]
+    found = [_with_likes(d, folded) for d in found if d not in folded]
+    found.sort(key=lambda d: (not d.examined, -d.total, d.ordinal))
     names, packages = _environment(frames.run["environment"])
     run = {**frames.run, "exit_meaning": exit_meaning(_code(frames.run)), "exit_code": _code(frames.run)}
     run["report_command"] = shlex.join(["tokassay", "report", str(run["id"]), "--store", str(frames.store)])
@@ -195,6 +250,7 @@ def build(frames: Frames) -> Tables:
         times=times(table),
         failing=[d for d in found if d.fails],
         declared=[d for d in found if not d.fails],
+        folded=folded,
         environment=names,
         packages=packages,
         reasons=_reasons(frames.reasons),
@@ -254,13 +310,39 @@ def _matrices(rows: pd.DataFrame) -> list[Matrix]:
     return matrices
 
 
-def _divergence(row: dict[str, Any], where: str) -> Divergence:
-    place = f"{where}, divergence {row['ordinal']}"
+def _lists(row: dict[str, Any], place: str) -> tuple[list[Any], list[Any], int | None]:
+    """`got` and `expected` of a row, and where they part."""
     got, expected = parse(row["got"], f"{place}, got"), parse(row["expected"], f"{place}, expected")
     got, expected = (value if isinstance(value, list) else [value] for value in (got, expected))
     split = next((i for i, (a, b) in enumerate(zip(got, expected, strict=False)) if a != b), None)
     if split is None and len(got) != len(expected):
         split = min(len(got), len(expected))
+    return got, expected, split
+
+
+def _minimal(row: dict[str, Any], where: str) -> Minimal:
+    place = f"{where}, reduction {row['ordinal']}"
+    got, expected, split = _lists(row, place)
+    return Minimal(
+        outcome=str(row["outcome"]),
+        size=int(row["bytes"]),
+        data=bytes.fromhex(row["minimal"]),
+        stage=str(row["stage"]),
+        explanation=str(row["explanation"]),
+        changes=[str(change) for change in parse(row["changes"], f"{place}, changes")],
+        got=got,
+        expected=expected,
+        split=split,
+        tries=int(row["tries"]),
+        seconds=int(row["ns"]) / 1e9,
+        complete=bool(row["complete"]),
+        command=str(row["command"]),
+        like=None if row["like"] is None or row["like"] != row["like"] else int(row["like"]),
+    )
+
+
+def _divergence(row: dict[str, Any], where: str, minimal: Minimal | None) -> Divergence:
+    got, expected, split = _lists(row, f"{where}, divergence {row['ordinal']}")
     # pandas reads a column with NULLs as floats.
     token = None if row["token"] is None or row["token"] != row["token"] else int(row["token"])
     if token is None and not (got and expected):
@@ -275,7 +357,13 @@ def _divergence(row: dict[str, Any], where: str) -> Divergence:
         got=got,
         expected=expected,
         split=split,
+        minimal=minimal,
     )
+
+
+def _with_likes(divergence: Divergence, folded: list[Divergence]) -> Divergence:
+    alike = [(d.ordinal, d.documents) for d in folded if d.minimal is not None and d.minimal.like == divergence.ordinal]
+    return replace(divergence, alike=tuple(alike))
 
 
 def _environment(stored: dict[str, Any]) -> tuple[list[tuple[str, str]], dict[str, str]]:

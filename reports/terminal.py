@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 from tokassay.reports import view
 from tokassay.reports.read import Frames
-from tokassay.reports.tables import Divergence, Tables, build, used_verdicts
+from tokassay.reports.tables import Divergence, Minimal, Tables, build, used_verdicts
 from tokassay.reports.visible import hex_view, text_view, visible
 from tokassay.reports.words import FAILING, VERIFIED, counted, number
 
@@ -70,19 +70,27 @@ def _print_divergence(console: Console, found: Divergence) -> None:
     head = Text.assemble(
         _text(found.verdict, "bold red" if found.fails else "bold blue"),
         " ",
-        _text(f"{found.engine} against {found.against}, {counted(found.documents, 'document')}"),
+        _text(f"{found.engine} against {found.against}, {counted(found.total, 'document')}"),
     )
     console.print(head)
-    console.print(_text(f"{found.stage}: {found.explanation}" if found.stage else found.explanation))
-    console.print(_text(f"seen in {view.place(found)}", "dim"))
+    # On the smallest document there is least to explain.
+    shown = found.minimal if found.minimal is not None and found.minimal.reduced else found
+    console.print(_text(f"{shown.stage}: {shown.explanation}" if shown.stage else shown.explanation))
+    if isinstance(shown, Minimal):
+        for change in shown.changes:
+            console.print(_text(f"by contract: {change}"))
+    also = f", in {counted(len(found.alike) + 1, 'signature')} with one cause" if found.alike else ""
+    console.print(_text(f"seen in {view.place(found)}{also}", "dim"))
+    if found.minimal is not None and found.minimal.outcome != "not asked":
+        console.print(_text(found.minimal.sentence, "dim"))
     if found.examined:
-        _print_evidence(console, found)
+        _print_evidence(console, shown)
     # One unbroken line, so that it can be copied.
-    console.print(_text(f"  {found.command}", "cyan"), soft_wrap=True)
+    console.print(_text(f"  {shown.command}", "cyan"), soft_wrap=True)
     console.print()
 
 
-def _print_evidence(console: Console, found: Divergence) -> None:
+def _print_evidence(console: Console, found: Divergence | Minimal) -> None:
     cut = found.data[:HEAD]
     more = f" ... {counted(len(found.data), 'byte')}" if len(found.data) > HEAD else ""
     console.print(_text(f"  input    {hex_view(cut)}{more}"))

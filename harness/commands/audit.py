@@ -49,6 +49,12 @@ def audit(
     roster: Annotated[list[Path] | None, typer.Option(help="A roster file with engines from outside the tree.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the generated corpora.")] = 0,
     jobs: Annotated[int, typer.Option(min=0, help="Blocks at a time; 0: as many as there are processors.")] = 0,
+    reduce: Annotated[
+        bool, typer.Option("--reduce/--no-reduce", help="Make each failing divergence's document as small as can be.")
+    ] = True,
+    reduce_seconds: Annotated[
+        float, typer.Option(min=0.1, help="Time for one of them; for all together, twelve times that.")
+    ] = 5.0,
     store: Annotated[Path, typer.Option(help="The store: results are kept here, and a run resumes from it.")] = Path(
         "tokassay.sqlite"
     ),
@@ -90,6 +96,7 @@ def audit(
         seed=seed,
         jobs=jobs or len(os.sched_getaffinity(0)),
         narrowed_from=suite,
+        reduce_s=reduce_seconds if reduce else 0.0,
     )
     console = Console(stderr=True)
     try:

@@ -148,7 +148,7 @@ def test_unicode_versions(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["oracle@15.0", "oracle@16.0", "--text", "\u1c89's"]
     code, out, _ = run(capsys, *words)
     assert code == 1
-    assert "first differing decision (traced): scan:" in out
+    assert "first differing decision (traced): classify:" in out
 
 
 def test_a_long_document_is_cut_around_the_difference(capsys: pytest.CaptureFixture[str]) -> None:

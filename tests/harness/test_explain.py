@@ -26,8 +26,10 @@ def find(document: bytes, got: list[int], expected: list[int], pretokens: list[t
         (b"ab", [0, 1], [2], [(0, 2)], "pretokenize", "border at byte 1"),
         (b"ab", [2], [0, 1], [(0, 1), (1, 2)], "pretokenize", "leaves the pretoken [0, 1)"),
         (b"\xff's", [4, 7], [4, 5, 6], [(0, 2), (2, 3)], "scan", "ill-formed byte FF at 0"),
-        (b"a", [8], [0], [(0, 1)], "lookup", "same bytes under another id"),
-        (b"a", [99], [0], [(0, 1)], "lookup", "does not have"),
+        (b"a", [8], [0], [(0, 1)], "id map", "same bytes under another id"),
+        (b"a", [99], [0], [(0, 1)], "id map", "does not have"),
+        (b"a", [1], [0], [(0, 1)], "id map", "not the bytes that are there"),
+        (b"ab", [2], [0, 1], [(0, 2)], "lookup", "takes the pretoken whole"),
         (b"a b", [0, 3], [0, 3, 1], [(0, 1), (1, 3)], "pretokenize", "leaves"),
     ],
 )

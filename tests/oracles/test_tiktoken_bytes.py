@@ -72,6 +72,12 @@ def test_traces_and_spans_tell_the_same_ids(
         assert [(each["start"], each["end"]) for each in given_out] == oracle.spans(document), document
 
 
+def test_a_trace_scans_each_byte_of_the_valid_prefix_once(make_oracle: Callable[..., Oracle]) -> None:
+    """Scanned twice, a document would differ from itself under another policy at a byte where nothing differs."""
+    found = make_oracle("gpt2", byte_policy="tiktoken-bytes").decisions(b"a b\x81\xab")
+    assert [each["offset"] for each in found if each["stage"] == "scan"] == [0, 1, 2]
+
+
 def test_specials_are_not_matched_in_an_ill_formed_document(make_oracle: Callable[..., Oracle]) -> None:
     oracle = make_oracle("gpt2", byte_policy="tiktoken-bytes", specials="on")
     assert 50256 in oracle.encode(b"a<|endoftext|>b")
