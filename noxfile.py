@@ -100,6 +100,17 @@ def families(session: nox.Session) -> None:
 
 
 @nox.session
+def tuples(session: nox.Session) -> None:
+    """Every tuple of three classes in every family and of four in GPT-2's and cl100k's; `-- 5`: of five, for hours."""
+    install(session, "audit")
+    if session.posargs:
+        session.run("tokassay", "tuples", *session.posargs)
+        return
+    session.run("tokassay", "tuples", "3")
+    session.run("tokassay", "tuples", "4", "--family", "gpt2", "--family", "cl100k")
+
+
+@nox.session
 def sanitize(session: nox.Session) -> None:
     """The C sources under the address and undefined-behaviour sanitizers."""
     session.install("numpy>=2.0", "cython>=3.1", "setuptools>=77")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tokassay.corpora.battery import open_battery
@@ -70,7 +70,10 @@ def _lengths(asked: Asked) -> Corpus:
 
 
 def _classes(asked: Asked) -> Corpus:
-    return open_classes(asked.number(3))
+    k, over, most = asked.argument.partition("/")
+    count = replace(asked, argument=most).number(None) if over else None
+    k = str(replace(asked, argument=k).number(3))
+    return open_classes(f"classes:{k}{over}{most}", int(k), count)
 
 
 def _concat(asked: Asked) -> Corpus:
@@ -92,7 +95,7 @@ SOURCES: dict[str, tuple[Callable[[Asked], Corpus], str]] = {
     "sample": (_sample, "a small real text in many scripts, embedded"),
     "fuzz": (_fuzz, "seeded fuzz; fuzz:N documents (4,821 unless told; 8,921 is the expanded preset)"),
     "lengths": (_lengths, "pieces and documents of every length to a million; lengths:small, lengths:N"),
-    "classes": (_classes, "all K-tuples of character and byte classes; classes:K (3 unless told)"),
+    "classes": (_classes, "all K-tuples of 73 classes; classes:K (3 unless told), classes:K/M over the first M"),
     "concat": (_concat, "joined vocabulary tokens; concat:N documents (10,000 unless told)"),
     "specials": (
         _specials,

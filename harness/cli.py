@@ -23,6 +23,7 @@ VERBS = {
     "freeze": "freeze",
     "bench": "bench",
     "profile": "profile",
+    "tuples": "tuples",
 }
 USAGE = 2
 
