@@ -32,7 +32,10 @@ def pytest(session: nox.Session, *words: str, profile: str = "ci", env: dict[str
 def fetched(session: nox.Session, name: str) -> None:
     """Fetch a suite's corpora, and its vocabularies that the package does not bring."""
     suite = tomllib.loads(Path(f"harness/presets/{name}.toml").read_text(encoding="utf-8"))
-    made = ("battery", "lengths", "classes", "concat", "fuzz", "specials", "sample")
+    made = (
+        "battery", "lengths", "classes", "concat", "fuzz", "specials", "sample", "around", "versions", "borders",
+        "added", "runs", "collisions",
+    )
     specs = [table["spec"] for table in suite["corpus"]]
     session.run("tokassay", "corpora", "fetch", *(spec for spec in specs if spec.partition(":")[0] not in made))
     session.run("tokassay", "vocab", "fetch", *suite["vocabularies"])

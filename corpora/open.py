@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tokassay.corpora import added, borders, collisions, runs, versions
+from tokassay.corpora.around import open_around
 from tokassay.corpora.battery import open_battery
 from tokassay.corpora.concat import open_concat
 from tokassay.corpora.corpus import Corpus
@@ -22,6 +24,8 @@ from tokassay.corpora.tuples import open_classes
 
 TokenBytes = Mapping[bytes, int]
 CONCATENATIONS = 10_000
+# Sources whose documents are made from the vocabulary: those of one are not those of another.
+FROM_VOCABULARY = ("concat", "specials", "borders", "added")
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,31 @@ def _specials(asked: Asked) -> Corpus:
     return open_specials(asked.number(JOINED, least=0), asked.seed, asked.specials)
 
 
+def _around(asked: Asked) -> Corpus:
+    asked.nothing()
+    return open_around(asked.spec)
+
+
+def _versions(asked: Asked) -> Corpus:
+    return versions.open_versions(asked.spec, asked.number(versions.DRAWN, least=0), asked.seed)
+
+
+def _borders(asked: Asked) -> Corpus:
+    return borders.open_borders(asked.spec, asked.number(borders.DOCUMENTS), asked.seed, asked.tokens)
+
+
+def _added(asked: Asked) -> Corpus:
+    return added.open_added(asked.spec, asked.number(added.DRAWN, least=0), asked.seed, asked.specials)
+
+
+def _runs(asked: Asked) -> Corpus:
+    return runs.open_runs(asked.spec, runs.SMALL if asked.argument == "small" else asked.number(runs.MOST))
+
+
+def _collisions(asked: Asked) -> Corpus:
+    return collisions.open_collisions(asked.spec, asked.number(collisions.DOCUMENTS), asked.seed)
+
+
 def _sample(asked: Asked) -> Corpus:
     asked.nothing()
     return open_sample()
@@ -101,6 +130,15 @@ SOURCES: dict[str, tuple[Callable[[Asked], Corpus], str]] = {
         _specials,
         "special tokens in hard places and in joined real text; specials:N (1,000 unless told)",
     ),
+    "around": (_around, "digits, contractions and marks around each of the 73 classes"),
+    "versions": (
+        _versions,
+        "code points that Unicode versions class differently, in company; versions:N more that are drawn",
+    ),
+    "borders": (_borders, "real text changed at the borders of its tokens; borders:N documents (4,000 unless told)"),
+    "added": (_added, "what stands beside, between and inside of added tokens; added:N more that are drawn"),
+    "runs": (_runs, "very long runs of each class, to a megabyte; runs:small, runs:N"),
+    "collisions": (_collisions, "words that poor keys take for one another; collisions:N (4,000 unless told)"),
 }
 
 
@@ -109,8 +147,8 @@ def open_corpus(
 ) -> Corpus:
     """The corpus that a spec names.
 
-    `seed` counts for `fuzz`, `concat` and `specials`; `tokens` (token bytes -> id) is needed by `concat`
-    only; `specials` are the special tokens' texts for `specials`. A spec with a `/` or that names an existing
+    `seed` counts for what is drawn; `tokens` (token bytes -> id) is needed by `concat` and `borders` only; `specials`
+    are the special and added tokens' texts for `specials` and `added`. A spec with a `/` or that names an existing
     file is a path; write `./name` for a file that is called like a built-in source. Raises CorpusError for an
     unknown spec, naming the nearest ones.
     """

@@ -61,6 +61,8 @@ class EngineSpec:
     timeout_s: float = 120.0
     lock: Path | None = None
     options: dict[str, Any] = field(default_factory=dict)
+    # Options of `load` that must change no id, by a name for them: what the engine is compared with itself under.
+    alternatives: dict[str, dict[str, Any]] = field(default_factory=dict)
     notes: str = ""
     source: str = ""
 
@@ -143,7 +145,7 @@ EXAMPLES = {
 LISTS = {"algorithms": ALGORITHMS, "specials": SWITCH, "operations": OPERATIONS}
 CHOICES = {"environment": ("project", "own")}
 NUMBERS = ("memory_mb", "timeout_s")
-TABLES = ("entry_points", "byte_policies", "options")
+TABLES = ("entry_points", "byte_policies", "options", "alternatives")
 
 
 def _spec(path: Path, name: str, table: Any) -> EngineSpec:
@@ -196,6 +198,8 @@ def _value(path: Path, name: str, key: str, value: Any) -> Any:
     if key in TABLES:
         if not isinstance(value, dict):
             raise wrong("a table")
+        if key == "alternatives" and not all(isinstance(each, dict) for each in value.values()):
+            raise wrong("a table of tables of options")
         return dict(value)
     if key in NUMBERS:
         if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:

@@ -58,6 +58,16 @@ class Answers(NamedTuple):
     counts: Counts
 
 
+class Begun(NamedTuple):
+    """Elements as the patterns see them: their text, the cut before each character and after the last, and whether
+    bytes behind them may join with the last ones."""
+
+    elements: Elements
+    text: str
+    codes: list[int]
+    opens: bool
+
+
 def digest_of(ids: Iterable[int]) -> int:
     """The digest of some ids."""
     found = 0
@@ -133,7 +143,6 @@ class Products:
         self._merged: dict[int, tuple[Numbers, Counts, npt.NDArray[np.bool_]]] = {}
         self._cuts: OrderedDict[tuple[Elements, int], npt.NDArray[np.uint8]] = OrderedDict()
         self._expected: OrderedDict[tuple[Elements, int], Answers] = OrderedDict()
-        self.matches = 0  # how often the patterns were asked
 
     # ---- classes of elements
 
@@ -156,11 +165,11 @@ class Products:
                 self.kinds = len(self.members)
         # Of each class of the product: its text for matching, the cut before each of its characters and after the last.
         self._texts: list[str] = []
-        self._inner = np.full((self.kinds, INSIDE + 1), INSIDE, np.int64)
-        for kind, member in enumerate(self.members[: self.kinds]):
+        self._inner: list[list[int]] = []
+        for member in self.members[: self.kinds]:
             scanned = scan(self.elements[member], "byte-alphabet")
             self._texts.append(self._pretokenizer.matched_text(scanned.text))
-            self._inner[kind, : len(scanned.text)] = list(scanned.character_starts())[:-1]
+            self._inner.append([*scanned.character_starts()[:-1], INSIDE])
         leads = [self.elements[member][0] for member in self.members[: self.kinds]]
         self._continuing = [kind for kind, lead in enumerate(leads) if 0x80 <= lead < 0xC0]
 
@@ -182,24 +191,36 @@ class Products:
                     raise Unsupported("a pattern that matches nothing is not modelled for products")
         return end
 
-    def _row(self, base: Elements) -> npt.NDArray[np.uint8]:
-        """Cuts of base + (member,) for each class of the product's elements. Shape (kinds,)."""
-        data = self._joined(base)
+    def _begun(self, elements: Elements) -> Begun:
+        """Some elements as the patterns see them."""
+        data = self._joined(elements)
         scanned = scan(data, "byte-alphabet")
-        text, first_of = self._pretokenizer.matched_text(scanned.text), self._first
-        first = np.array([first_of(text + added) for added in self._texts], np.int64)
-        borders = np.full(len(text) + 1, 0, np.int64)
-        borders[:] = [self._code(base, at) for at in scanned.character_starts()]
-        inner = self._inner[np.arange(self.kinds), np.maximum(first - len(text), 0)] + len(base) * INSIDE
-        row = np.where(first <= len(text), borders[np.minimum(first, len(text))], inner)
-        if _opens(data):
+        codes = [self._code(elements, at) for at in scanned.character_starts()]
+        return Begun(elements, self._pretokenizer.matched_text(scanned.text), codes, _opens(data))
+
+    def _longer(self, begun: Begun, kind: int) -> Begun:
+        """The same with a member of a class behind it; only what may join is scanned again."""
+        elements = (*begun.elements, self.members[kind])
+        if begun.opens and kind in self._continuing:
+            return self._begun(elements)
+        last, text = len(begun.elements) * INSIDE, self._texts[kind]
+        codes = begun.codes[:-1] + [last + each for each in self._inner[kind]]
+        return Begun(elements, begun.text + text, codes, _opens(self._joined(elements)))
+
+    def _row(self, begun: Begun) -> list[int]:
+        """Cuts of what is begun and a member of each class behind it: `kinds` of them."""
+        text, codes, first_of = begun.text, begun.codes, self._first
+        size, last = len(text), len(begun.elements) * INSIDE
+        ends = [first_of(text + added) for added in self._texts]
+        row = [
+            codes[end] if end <= size else last + inner[end - size]
+            for end, inner in zip(ends, self._inner, strict=True)
+        ]
+        if begun.opens:
             for kind in self._continuing:
-                member = self.members[kind]
-                whole = scan(data + self.elements[member], "byte-alphabet")
-                at = whole.character_starts()[first_of(self._pretokenizer.matched_text(whole.text))]
-                row[kind] = self._code((*base, member), at)
-        self.matches += self.kinds
-        return row.astype(np.uint8)
+                joined = self._longer(begun, kind)
+                row[kind] = joined.codes[first_of(joined.text)]
+        return row
 
     def _joined(self, elements: Elements) -> bytes:
         return b"".join([self.elements[k] for k in elements])
@@ -219,20 +240,18 @@ class Products:
         """
         key = (prefix, axes)
         if key not in self._cuts:
-            self._cuts[key] = self._table(prefix, axes)
+            begun = self._begun(prefix)
+            made = self._table(begun, axes) if axes else begun.codes[self._first(begun.text)]
+            self._cuts[key] = np.array(made, np.uint8)
             if len(self._cuts) > TABLES:
                 self._cuts.popitem(last=False)
         self._cuts.move_to_end(key)
         return self._cuts[key]
 
-    def _table(self, prefix: Elements, axes: int) -> npt.NDArray[np.uint8]:
+    def _table(self, begun: Begun, axes: int) -> list[Any]:
         if axes == 1:
-            return self._row(prefix)
-        if axes:
-            return np.stack([self._table((*prefix, member), axes - 1) for member in self.members[: self.kinds]])
-        scanned = scan(self._joined(prefix), "byte-alphabet")
-        at = scanned.character_starts()[self._first(self._pretokenizer.matched_text(scanned.text))]
-        return np.array(self._code(prefix, at), np.uint8)
+            return self._row(begun)
+        return [self._table(self._longer(begun, kind), axes - 1) for kind in range(self.kinds)]
 
     # ---- merged pieces
 
