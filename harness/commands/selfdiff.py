@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -28,9 +29,9 @@ def against_itself(request: Request, console: Console, *, as_json: bool) -> int:
     try:
         vocabularies = lanes.vocabularies()
         specs = dict.fromkeys(asked.spec for asked in suite.corpora)
-        corpora = [(spec, lambda vocabulary, spec=spec: documents(spec, vocabulary)) for spec in specs]
+        corpora = [(spec, partial(documents, spec)) for spec in specs]
         with console.status("loading engines") as status:
-            rows = run(lanes, vocabularies, corpora, status.update)  # type: ignore[arg-type]
+            rows = run(lanes, vocabularies, corpora, status.update)
     finally:
         lanes.close()
     code = exit_code(rows)
