@@ -52,10 +52,10 @@ def runs() -> tuple[tuple[int, int, tuple[str, ...]], ...]:
     unlike = (table != table[0]).any(axis=0)
     edges = np.flatnonzero((np.diff(table, axis=1) != 0).any(axis=0)) + 1
     found = []
-    for first, end in pairwise((0, *edges.tolist(), CODE_POINTS)):
-        if unlike[first]:
-            said = tuple(labels[each & 63] + "S" * (each >> 6) for each in table[:, first].tolist())
-            found.append((first, end - 1, said))
+    for start, end in pairwise((0, *edges.tolist(), CODE_POINTS)):
+        if unlike[start]:
+            said = tuple(labels[each & 63] + "S" * (each >> 6) for each in table[:, start].tolist())
+            found.append((start, end - 1, said))
     return tuple(found)
 
 

@@ -85,7 +85,7 @@ class Contract:
     @property
     def texts(self) -> tuple[str, ...]:
         """The texts of special and added tokens, in that order."""
-        return tuple(dict.fromkeys([text for text, *_ in (*self.special_tokens, *self.added_tokens)]))
+        return tuple(dict.fromkeys([each[0] for each in self.special_tokens] + [each[0] for each in self.added_tokens]))
 
     @property
     def normalizes_by(self) -> str:

@@ -343,7 +343,7 @@ def ordered(picked: npt.NDArray[np.int64], order: str) -> npt.NDArray[np.int64]:
 def selected(output: Output, picked: npt.NDArray[np.int64]) -> Output:
     """The output of some of its documents."""
     parts = [output.of(each) for each in picked.tolist()]
-    values = np.concatenate(parts) if parts else output.values[:0]
+    values: Any = np.concatenate(parts) if parts else output.values[:0]
     return Output(output.status[picked], output.counts[picked], values, output.kind)
 
 

@@ -121,7 +121,7 @@ class Search:
     @property
     def total(self) -> int:
         """How many tuples there are."""
-        return len(self.named) ** self.asked.k
+        return int(len(self.named) ** self.asked.k)
 
     @property
     def stretches(self) -> int:
@@ -219,7 +219,7 @@ class _Blocks:
         starts = offsets[:-1].astype(np.int64)
         for at, byte in enumerate(prefix):
             buffer[starts + at] = byte
-        return memoryview(buffer), offsets
+        return buffer.data, offsets
 
 
 @cache

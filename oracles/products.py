@@ -388,7 +388,7 @@ class Products:
             for place in ahead.tolist():
                 first = self._merge((*prefix, *place, head), np.array(True))
                 both = _after(first, self.expected((tail,), axes - taken - 1))
-                at = (*place, k, ...)
+                at: Any = (*place, k, ...)
                 self._put(Answers(out.digests[at], out.counts[at]), need[at], both)
 
     @staticmethod
