@@ -32,7 +32,10 @@ def pytest(session: nox.Session, *words: str, profile: str = "ci", env: dict[str
 def fetched(session: nox.Session, name: str) -> None:
     """Fetch a suite's corpora, and its vocabularies that the package does not bring."""
     suite = tomllib.loads(Path(f"harness/presets/{name}.toml").read_text(encoding="utf-8"))
-    made = ("battery", "lengths", "classes", "concat", "fuzz", "specials", "sample")
+    made = (
+        "battery", "lengths", "classes", "concat", "fuzz", "specials", "sample", "around", "versions", "borders",
+        "added", "runs", "collisions",
+    )
     specs = [table["spec"] for table in suite["corpus"]]
     session.run("tokassay", "corpora", "fetch", *(spec for spec in specs if spec.partition(":")[0] not in made))
     session.run("tokassay", "vocab", "fetch", *suite["vocabularies"])
@@ -97,6 +100,17 @@ def families(session: nox.Session) -> None:
     install(session, "audit")
     fetched(session, "families")
     session.run("tokassay", "audit", "--suite", "families", *session.posargs)
+
+
+@nox.session
+def tuples(session: nox.Session) -> None:
+    """Every tuple of three classes in every family and of four in GPT-2's and cl100k's; `-- 5`: of five, for hours."""
+    install(session, "audit")
+    if session.posargs:
+        session.run("tokassay", "tuples", *session.posargs)
+        return
+    session.run("tokassay", "tuples", "3")
+    session.run("tokassay", "tuples", "4", "--family", "gpt2", "--family", "cl100k")
 
 
 @nox.session

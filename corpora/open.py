@@ -5,9 +5,11 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tokassay.corpora import added, borders, collisions, runs, versions
+from tokassay.corpora.around import open_around
 from tokassay.corpora.battery import open_battery
 from tokassay.corpora.concat import open_concat
 from tokassay.corpora.corpus import Corpus
@@ -22,6 +24,8 @@ from tokassay.corpora.tuples import open_classes
 
 TokenBytes = Mapping[bytes, int]
 CONCATENATIONS = 10_000
+# Sources whose documents are made from the vocabulary: those of one are not those of another.
+FROM_VOCABULARY = ("concat", "specials", "borders", "added")
 
 
 @dataclass(frozen=True)
@@ -70,7 +74,10 @@ def _lengths(asked: Asked) -> Corpus:
 
 
 def _classes(asked: Asked) -> Corpus:
-    return open_classes(asked.number(3))
+    k, over, most = asked.argument.partition("/")
+    count = replace(asked, argument=most).number(None) if over else None
+    k = str(replace(asked, argument=k).number(3))
+    return open_classes(f"classes:{k}{over}{most}", int(k), count)
 
 
 def _concat(asked: Asked) -> Corpus:
@@ -79,6 +86,31 @@ def _concat(asked: Asked) -> Corpus:
 
 def _specials(asked: Asked) -> Corpus:
     return open_specials(asked.number(JOINED, least=0), asked.seed, asked.specials)
+
+
+def _around(asked: Asked) -> Corpus:
+    asked.nothing()
+    return open_around(asked.spec)
+
+
+def _versions(asked: Asked) -> Corpus:
+    return versions.open_versions(asked.spec, asked.number(versions.DRAWN, least=0), asked.seed)
+
+
+def _borders(asked: Asked) -> Corpus:
+    return borders.open_borders(asked.spec, asked.number(borders.DOCUMENTS), asked.seed, asked.tokens)
+
+
+def _added(asked: Asked) -> Corpus:
+    return added.open_added(asked.spec, asked.number(added.DRAWN, least=0), asked.seed, asked.specials)
+
+
+def _runs(asked: Asked) -> Corpus:
+    return runs.open_runs(asked.spec, runs.SMALL if asked.argument == "small" else asked.number(runs.MOST))
+
+
+def _collisions(asked: Asked) -> Corpus:
+    return collisions.open_collisions(asked.spec, asked.number(collisions.DOCUMENTS), asked.seed)
 
 
 def _sample(asked: Asked) -> Corpus:
@@ -92,12 +124,21 @@ SOURCES: dict[str, tuple[Callable[[Asked], Corpus], str]] = {
     "sample": (_sample, "a small real text in many scripts, embedded"),
     "fuzz": (_fuzz, "seeded fuzz; fuzz:N documents (4,821 unless told; 8,921 is the expanded preset)"),
     "lengths": (_lengths, "pieces and documents of every length to a million; lengths:small, lengths:N"),
-    "classes": (_classes, "all K-tuples of character and byte classes; classes:K (3 unless told)"),
+    "classes": (_classes, "all K-tuples of 73 classes; classes:K (3 unless told), classes:K/M over the first M"),
     "concat": (_concat, "joined vocabulary tokens; concat:N documents (10,000 unless told)"),
     "specials": (
         _specials,
         "special tokens in hard places and in joined real text; specials:N (1,000 unless told)",
     ),
+    "around": (_around, "digits, contractions and marks around each of the 73 classes"),
+    "versions": (
+        _versions,
+        "code points that Unicode versions class differently, in company; versions:N more that are drawn",
+    ),
+    "borders": (_borders, "real text changed at the borders of its tokens; borders:N documents (4,000 unless told)"),
+    "added": (_added, "what stands beside, between and inside of added tokens; added:N more that are drawn"),
+    "runs": (_runs, "very long runs of each class, to a megabyte; runs:small, runs:N"),
+    "collisions": (_collisions, "words that poor keys take for one another; collisions:N (4,000 unless told)"),
 }
 
 
@@ -106,8 +147,8 @@ def open_corpus(
 ) -> Corpus:
     """The corpus that a spec names.
 
-    `seed` counts for `fuzz`, `concat` and `specials`; `tokens` (token bytes -> id) is needed by `concat`
-    only; `specials` are the special tokens' texts for `specials`. A spec with a `/` or that names an existing
+    `seed` counts for what is drawn; `tokens` (token bytes -> id) is needed by `concat` and `borders` only; `specials`
+    are the special and added tokens' texts for `specials` and `added`. A spec with a `/` or that names an existing
     file is a path; write `./name` for a file that is called like a built-in source. Raises CorpusError for an
     unknown spec, naming the nearest ones.
     """

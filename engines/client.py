@@ -376,12 +376,13 @@ class Host:
         op, size = self._measured
         return self._output("kept", op, size).output
 
-    def encode(self, documents: Sequence[bytes] | bytes, op: str = "encode", *, threads: int | None = None) -> Answer:
-        """Ask `op` afresh, untimed."""
+    def encode(
+        self, documents: Sequence[bytes] | bytes, op: str = "encode", *, threads: int | None = None, form: str = ""
+    ) -> Answer:
+        """Ask `op` afresh, untimed. `form`: the type that documents are handed over as, one of hello's `forms`."""
         body = _packed(documents)
-        return self._output(
-            "encode", op, frames.documents_in(body), body, {"op": op, "threads": threads or self.threads}
-        )
+        head = {"op": op, "threads": threads or self.threads, **({"form": form} if form else {})}
+        return self._output("encode", op, frames.documents_in(body), body, head)
 
     def decode(self, ids: frames.Ids) -> Answer:
         """Texts of `ids`; a document whose status is not 0 keeps it."""

@@ -480,6 +480,7 @@ class Host:
             "adapter_sha256": file_sha256(self.adapter_path),
             "operations": list(adapter.operations),
             "entries": list(getattr(adapter, "entries", ())),
+            "forms": list(getattr(adapter, "forms", ())),
             "trace": callable(getattr(adapter, "trace", None)),
             "offset_unit": getattr(adapter, "offset_unit", "bytes"),
             "rejects": [kind.__name__ for kind in self.rejects()],
@@ -511,11 +512,18 @@ class Host:
             raise Unsupported("the engine has no operation %s" % op)
         return self.adapter
 
-    def prepare(self, op: str, documents: List[bytes], outcome: Outcome) -> Prepared:
-        """What the entry point takes, the indexes it stands for, and the nanoseconds it took."""
+    def prepare(self, op: str, documents: List[bytes], outcome: Outcome, form: str = "") -> Prepared:
+        """What the entry point takes, the indexes it stands for, and the nanoseconds it took.
+
+        `form` names another type that it takes as well, one of the adapter's `forms`.
+        """
         adapter = self.adapter
         # A batch entry point may take less than the single one does (str only, say): hence `prepare_batch`.
         call = getattr(adapter, "prepare_batch", adapter.prepare) if op in BATCHES else adapter.prepare
+        if form:
+            if form not in getattr(adapter, "forms", ()):
+                raise Unsupported("the engine's adapter has no form %s" % form)
+            call = adapter.forms[form]
         start = perf_counter_ns()
         try:
             items = [call(document) for document in documents]
@@ -530,11 +538,13 @@ class Host:
                 outcome.fail(index, error, rejects)
         return items, live, perf_counter_ns() - start
 
-    def once(self, op: str, documents: List[bytes], threads: int, when: Optional[int] = None) -> Pass:
+    def once(
+        self, op: str, documents: List[bytes], threads: int, when: Optional[int] = None, form: str = ""
+    ) -> Pass:
         """One pass of `op` over a block, timed; it begins at `when`, a reading of the monotonic clock."""
         adapter, size, rejects = self.ready(op), len(documents), self.rejects()
         outcome = Outcome(size)
-        items, live, prepare_ns = self.prepare(op, documents, outcome)
+        items, live, prepare_ns = self.prepare(op, documents, outcome, form)
         ids: Optional[Columns] = None
         call: Callable[..., Any] = getattr(adapter, op)
         if op == "decode":
@@ -620,7 +630,7 @@ class Host:
     def encode(self, head: Dict[str, Any], body: memoryview) -> Tuple[Dict[str, Any], List[Any]]:
         """Ask `op` afresh, outside any measurement."""
         threads = int(head.get("threads", self.threads))
-        done = self.once(head.get("op", "encode"), split_documents(body), threads)
+        done = self.once(head.get("op", "encode"), split_documents(body), threads, None, head.get("form", ""))
         outcome = done.outcome
         reply = {"kind": done.columns.kind, "errors": outcome.errors, "error_count": outcome.error_count}
         return reply, done.columns.body()

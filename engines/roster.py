@@ -63,6 +63,8 @@ class EngineSpec:
     options: dict[str, Any] = field(default_factory=dict)
     # Options of its adapter that whoever asks may set besides, as in `NAME[option=value]`.
     accepts: tuple[str, ...] = ()
+    # Options of `load` that must change no id, by a name for them: what the engine is compared with itself under.
+    alternatives: dict[str, dict[str, Any]] = field(default_factory=dict)
     notes: str = ""
     source: str = ""
 
@@ -145,7 +147,7 @@ EXAMPLES = {
 LISTS = {"algorithms": ALGORITHMS, "specials": SWITCH, "operations": OPERATIONS}
 CHOICES = {"environment": ("project", "own")}
 NUMBERS = ("memory_mb", "timeout_s")
-TABLES = ("entry_points", "byte_policies", "options")
+TABLES = ("entry_points", "byte_policies", "options", "alternatives")
 NAMES = ("accepts",)
 
 
@@ -203,6 +205,8 @@ def _value(path: Path, name: str, key: str, value: Any) -> Any:
     if key in TABLES:
         if not isinstance(value, dict):
             raise wrong("a table")
+        if key == "alternatives" and not all(isinstance(each, dict) for each in value.values()):
+            raise wrong("a table of tables of options")
         return dict(value)
     if key in NUMBERS:
         if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:

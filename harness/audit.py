@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from tokassay.corpora.corpus import Corpus
-from tokassay.corpora.open import open_corpus
+from tokassay.corpora.open import FROM_VOCABULARY, open_corpus
 from tokassay.harness import environment, errors
 from tokassay.harness.blocks import Block, Names, cut
 from tokassay.harness.contract import Contract
@@ -214,8 +214,7 @@ class _Runner:
 
     def corpus(self, asked: CorpusRequest, vocabulary: Vocabulary) -> None:
         """One corpus under one vocabulary, with each special-token policy it asks for."""
-        # `concat` and `specials` are made from the vocabulary: their documents are not those of another one.
-        depends = asked.spec.split(":")[0] in ("concat", "specials")
+        depends = asked.spec.split(":")[0] in FROM_VOCABULARY
         name = f"{asked.spec} ({vocabulary.name})" if depends else asked.spec
         self.progress.corpus(f"{name} · {vocabulary.name}")
         corpus = opened(asked.spec, vocabulary, self.request.seed)

@@ -24,6 +24,7 @@ VERBS = {
     "freeze": "freeze",
     "bench": "bench",
     "profile": "profile",
+    "tuples": "tuples",
 }
 USAGE = 2
 

@@ -83,6 +83,11 @@ class Contract:
         return canonical_json(self.to_json())
 
     @property
+    def texts(self) -> tuple[str, ...]:
+        """The texts of special and added tokens, in that order."""
+        return tuple(dict.fromkeys([each[0] for each in self.special_tokens] + [each[0] for each in self.added_tokens]))
+
+    @property
     def normalizes_by(self) -> str:
         """The Unicode version of the normalizer."""
         return self.normalization or self.unicode

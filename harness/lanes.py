@@ -41,7 +41,7 @@ class Vocabulary:
 
     @property
     def specials(self) -> tuple[str, ...]:
-        return tuple(text for text, _ in self.loaded.contract.special_tokens)
+        return self.loaded.contract.texts
 
 
 class Lanes:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from tokassay.corpora.corpus import Corpus
-from tokassay.corpora.open import open_corpus
-
-FROM_VOCABULARY = ("concat", "specials")
+from tokassay.corpora.open import FROM_VOCABULARY, open_corpus
 
 
 def open_asked(spec: str, seed: int, vocab: str) -> Corpus:
@@ -14,5 +12,5 @@ def open_asked(spec: str, seed: int, vocab: str) -> Corpus:
         return open_corpus(spec, seed=seed)
     from tokassay.harness.load import load_vocabulary
 
-    loaded = load_vocabulary(vocab).vocabulary
-    return open_corpus(spec, seed=seed, tokens=loaded.tokens, specials=tuple(loaded.specials))
+    loaded = load_vocabulary(vocab)
+    return open_corpus(spec, seed=seed, tokens=loaded.vocabulary.tokens, specials=loaded.contract.texts)

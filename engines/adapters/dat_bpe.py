@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy
 from tokassay.engines import dat_bpe
@@ -20,6 +20,7 @@ class Adapter:
     name = "dat-bpe"
     operations = ("encode", "encode_batch", "decode", "offsets")
     entries = ("whole", "documents_list", "batch_flat", "batch_list")
+    forms: ClassVar = {"str": bytes.decode, "bytearray": bytearray, "memoryview": memoryview}
     offset_unit = "bytes"
     rejects = ()
     notes: tuple[str, ...] = ()

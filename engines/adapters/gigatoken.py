@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import awkward  # type: ignore[import-not-found] # noqa: F401 - its first batch would import it, on the clock
 import gigatoken  # type: ignore[import-not-found]
@@ -21,6 +21,7 @@ class Adapter:
     name = "gigatoken"
     operations = ("encode", "encode_batch", "decode")
     entries = ("whole", "documents_list", "batch_flat", "batch_list")
+    forms: ClassVar = {"str": bytes.decode}
     rejects = ()
 
     def version(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import sentencepiece
 
@@ -15,6 +15,7 @@ class Adapter:
 
     name = "sentencepiece"
     operations = ("encode", "encode_batch")
+    forms: ClassVar = {"str": bytes.decode}
     rejects = ()
 
     def version(self) -> str:

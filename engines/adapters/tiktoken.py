@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import tiktoken
 
@@ -17,6 +17,7 @@ class Adapter:
     name = "tiktoken"
     operations = ("encode", "encode_batch", "decode")
     entries = ("whole", "documents_list", "batch_flat", "batch_list")
+    forms: ClassVar = {"bytes": bytes}
     rejects = (UnicodeDecodeError,)
 
     def version(self) -> str:

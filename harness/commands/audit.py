@@ -59,6 +59,9 @@ def audit(
         "tokassay.sqlite"
     ),
     out: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("report"),
+    own: Annotated[
+        bool, typer.Option("--self", help="Each engine against itself instead: threads, batches, order, instances.")
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="One JSON object on standard output instead of tables.")
     ] = False,
@@ -99,6 +102,10 @@ def audit(
         reduce_s=reduce_seconds if reduce else 0.0,
     )
     console = Console(stderr=True)
+    if own:
+        from tokassay.harness.commands.selfdiff import against_itself
+
+        raise SystemExit(against_itself(request, console, as_json=as_json))
     try:
         with Live(console, len(asked.corpora) * len(asked.vocabularies)) as live:
             outcome = run_audit(request, live)

@@ -29,7 +29,7 @@ def gpt2_tokens() -> dict[bytes, int]:
 
 
 def opened(spec: str, seed: int = 0) -> Corpus:
-    tokens = gpt2_tokens() if spec.startswith("concat") else None
+    tokens = gpt2_tokens() if spec.startswith(("concat", "borders")) else None
     return open_corpus(spec, seed=seed, tokens=tokens)
 
 

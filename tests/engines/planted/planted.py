@@ -16,13 +16,14 @@ import sys
 import time
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import tiktoken
 
 TRIGGER = b"TRIGGER"
 REUSED_AFTER = 300
 LONG_PIECE = 300
+CHUNK = 1 << 20
 
 
 class Panic(BaseException):
@@ -52,6 +53,7 @@ class Adapter:
     name = "planted"
     operations = ("encode", "encode_batch", "decode")
     rejects = ()
+    forms: ClassVar = {"str": bytes.decode}
 
     def version(self) -> str:
         if getattr(self, "fault", None) == self.dies_greeting:
@@ -67,13 +69,17 @@ class Adapter:
         if self.fault == self.dies_loading:
             os.abort()
         self.calls = 0
+        self.on = re.compile(options.get("on", "(?!)").encode("latin-1"), re.DOTALL)
+        self.cache: dict[bytes, list[int]] = {}
         self.seen: set[bytes] = set()
         self.hoard: list[Any] = []
 
     def prepare(self, document: bytes) -> bytes:
         return document
 
-    def right(self, document: bytes) -> list[int]:
+    def right(self, document: bytes | str) -> list[int]:
+        if type(document) is str:
+            return self.inner.encode_ordinary(document)
         try:
             return self.inner.encode_ordinary(document.decode())
         except UnicodeDecodeError:
@@ -98,7 +104,8 @@ class Adapter:
         return rows
 
     def decode(self, ids: list[int]) -> bytes:
-        return self.inner.decode_bytes(ids)
+        text = self.inner.decode_bytes(ids)
+        return text.rstrip(b" ") if self.fault == self.strips else text
 
     # -- wrong ids ------------------------------------------------------------------------------------------
 
@@ -118,6 +125,24 @@ class Adapter:
         """Right in a fresh instance; wrong after 300 documents."""
         self.calls += 1
         return self.right(item) if self.calls <= REUSED_AFTER else spoiled(self.right(item))
+
+    def remembers(self, item: bytes) -> list[int]:
+        """Wrong behind a longer document: something of it is left."""
+        longer, self.calls = self.calls > len(item), len(item)
+        return spoiled(self.right(item)) if longer else self.right(item)
+
+    def chunked(self, item: bytes) -> list[int]:
+        """A document of over a megabyte is encoded in chunks, cut where they fall."""
+        chunks = [item[at : at + CHUNK] for at in range(0, len(item), CHUNK)] or [item]
+        return [number for chunk in chunks for number in self.right(chunk)]
+
+    def from_str(self, item: bytes | str) -> list[int]:
+        """Right on bytes; text as `str` loses its last id."""
+        return spoiled(self.right(item)) if type(item) is str else self.right(item)
+
+    def strips(self, item: bytes) -> list[int]:
+        """Right ids; what they decode to has lost the blanks at its end."""
+        return self.right(item)
 
     def when_timed(self, item: bytes) -> list[int]:
         """Right when asked; wrong in the timed call, which it knows by who is calling."""
@@ -150,6 +175,25 @@ class Adapter:
             return self.right(item)
         border = found.start() + 299
         return self.right(item[:border]) + self.right(item[border:])
+
+    def beside(self, item: bytes) -> list[int]:
+        """Wrong where its pattern (`options.on`, latin-1 for bytes) is found: the last id is lost."""
+        if self.on.search(item) is None:
+            return self.right(item)
+        ids = self.right(item)
+        return ids[:-1] if len(ids) > 1 else [*ids, *ids]
+
+    def padded_cache(self, item: bytes) -> list[int]:
+        """A cache of pieces whose key is 16 bytes, cut or padded with zeros, and which is not compared on a hit."""
+        ids: list[int] = []
+        for piece in re.findall(rb" ?[^ \n]+|[ \n]", item):
+            key = piece[:16].ljust(16, b"\0")
+            ids += self.cache.setdefault(key, self.right(piece))
+        return ids if len(self.cache) > 1 and self.joins(item) else self.right(item)
+
+    def joins(self, item: bytes) -> bool:
+        """Whether the pieces above are whole pieces of GPT-2's pattern: letters and single blanks only."""
+        return re.fullmatch(rb"(?:[a-z\0]+[ \n])+", item) is not None
 
     def bad_id(self, item: bytes) -> list[int]:
         """An id below 0 on the trigger."""
