@@ -15,6 +15,7 @@ VERBS = {
     "report": "report",
     "diff": "diff",
     "trace": "trace",
+    "bisect": "bisect",
     "encode": "encode",
     "decode": "decode",
     "vocab": "vocab",
