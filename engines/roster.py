@@ -61,6 +61,9 @@ class EngineSpec:
     timeout_s: float = 120.0
     lock: Path | None = None
     options: dict[str, Any] = field(default_factory=dict)
+    # How a script with the package alone calls it: `imports`, `load` and `encode` are Python over VOCABULARY (a path),
+    # NAME (the encoding's, by `names` of the options), PATTERN, DOCUMENT and TEXT; `file`: the vocabulary's form.
+    reproduce: dict[str, str] = field(default_factory=dict)
     notes: str = ""
     source: str = ""
 
@@ -143,7 +146,7 @@ EXAMPLES = {
 LISTS = {"algorithms": ALGORITHMS, "specials": SWITCH, "operations": OPERATIONS}
 CHOICES = {"environment": ("project", "own")}
 NUMBERS = ("memory_mb", "timeout_s")
-TABLES = ("entry_points", "byte_policies", "options")
+TABLES = ("entry_points", "byte_policies", "options", "reproduce")
 
 
 def _spec(path: Path, name: str, table: Any) -> EngineSpec:

@@ -13,7 +13,7 @@ from tokassay.harness.answers import Answer
 from tokassay.harness.contract import Contract
 from tokassay.harness.errors import INFRASTRUCTURE, InputError
 from tokassay.harness.explain import WINDOW
-from tokassay.harness.hosts import ORACLE, Target, oracle_spec, target
+from tokassay.harness.hosts import ORACLE, Target, target
 from tokassay.harness.load import Loaded, load_vocabulary
 from tokassay.harness.probe import probe
 from tokassay.harness.vectors import Vector
@@ -58,21 +58,27 @@ def vocabulary_of(vector: Vector) -> str:
     return str(beside) if beside.is_file() else vector.vocabulary
 
 
-def held_to(case: Case, engine: Target, vector: Vector | None, roster: Mapping[str, EngineSpec]) -> Case:
-    """The case with the right answer for this engine's own variants, from the vector or from the oracle."""
-    if vector is not None and not vector.holds_for(engine.contract):
-        return case
-    if engine.contract.algorithm == "opaque":
-        return replace(case, right=None)
-    oracle = Target(f"{ORACLE}:{engine.variants}", oracle_spec(), engine.contract)
+def by_oracle(case: Case, roster: Mapping[str, EngineSpec]) -> Answer | None:
+    """What the oracle gives under the case's contract; None where it does not model it. Raises InputError."""
+    if case.contract.algorithm == "opaque":
+        return None
+    oracle = target(ORACLE, case.contract, roster)
     asked = probe(oracle, case.loaded, case.document, roster=roster)
     if asked.answer is None or asked.answer.outcome not in ("ids", "reject"):
         told = asked.reason if asked.answer is None else asked.answer.told()
         raise InputError(
-            f"the oracle has no answer: {told}", where=oracle.name,
+            f"the oracle has no answer: {told}", where=oracle.variants,
             remedy="give the right ids with --expect", exit_code=INFRASTRUCTURE,
         )
-    return replace(case, right=(asked.answer, oracle.name))
+    return asked.answer
+
+
+def held_to(case: Case, engine: Target, vector: Vector | None, roster: Mapping[str, EngineSpec]) -> Case:
+    """The case with the right answer for this engine's own variants, from the vector or from the oracle."""
+    if vector is not None and not vector.holds_for(engine.contract):
+        return case
+    answer = by_oracle(replace(case, contract=engine.contract), roster)
+    return replace(case, right=None if answer is None else (answer, f"{ORACLE}:{engine.variants}"))
 
 
 def engine_of(name: str, case: Case, roster: Mapping[str, EngineSpec]) -> Target:

@@ -16,6 +16,7 @@ VERBS = {
     "diff": "diff",
     "trace": "trace",
     "bisect": "bisect",
+    "vectors": "vectors",
     "encode": "encode",
     "decode": "decode",
     "vocab": "vocab",
