@@ -97,6 +97,9 @@ def check(
     for row in rows:
         if row.verdict in vector_check.FIRES:
             print(f"{row.verdict}: {row.vector.id}: {row.engine} {row.version} {row.told()}")
+    unasked = Counter((row.engine, row.reason) for row in rows if row.verdict == vector_check.UNSUPPORTED)
+    for (engine, reason), count in unasked.items():
+        print(f"unsupported: {engine}, {count} vectors: {reason}")
     raise typer.Exit(code)
 
 
