@@ -74,7 +74,8 @@ def check(
     rows: list[Checked] = []
     for vector in vectors:
         name = vocabulary_of(vector)
-        loaded.setdefault(name, load_vocabulary(name))
+        if name not in loaded:
+            loaded[name] = load_vocabulary(name)
         asked = vector.asked_of(loaded[name].contract)
         for engine in engines:
             found = within(target(engine, asked, roster, where="tokassay vectors"), timeout_s)

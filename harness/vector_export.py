@@ -23,8 +23,9 @@ def exported(held: Sequence[VectorFile]) -> dict[str, Any]:
     for file in held:
         for vector in file.vectors:
             name = vocabulary_of(vector)
-            found = loaded.setdefault(name, load_vocabulary(name)) if name not in loaded else loaded[name]
-            contract = vector.asked_of(found.contract)
+            if name not in loaded:
+                loaded[name] = load_vocabulary(name)
+            contract = vector.asked_of(loaded[name].contract)
             contracts[contract.digest] = contract.to_json()
             rows.append({**vector.to_json(), "contract_digest": contract.digest, "file": file.path.name})
     heads = {file.path.name: dict(file.head) for file in held}

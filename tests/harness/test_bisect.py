@@ -20,6 +20,7 @@ from tokassay.harness.answers import Answer
 from tokassay.harness.bisect import RIGHT, SKIPPED, WRONG, Asked, Bisection, chosen, search
 from tokassay.harness.cli import main
 from tokassay.harness.errors import InputError
+from tokassay.harness.store import Store
 
 # -- the search ----------------------------------------------------------------------------------------------
 
@@ -248,6 +249,40 @@ def test_failing_on_everything_is_no_answer(kit: Callable[..., Path], capsys: py
     ]
     assert "fails on 'a' too" in made["releases"][0]["reason"]
     assert [row["answer"]["outcome"] for row in made["releases"][1:]] == ["error", "flaky"]
+
+
+def store_with(path: Path, shown: str, command: str) -> Path:
+    """A store with one run and one divergence of `kit`."""
+    store = Store(path)
+    run = {"suite": "", "command": "", "seed": 0, "jobs": 1, "tokassay": "0", "environment": {}}
+    store.insert("run", {"id": "abc123", "started": "2026-01-01", **run})
+    texts = ("signature", "against", "corpus", "domain", "first", "explanation")
+    store.insert("divergence", {
+        "run": "abc123", "ordinal": 0, "verdict": "differ", "contract": "gpt2", "engine": "kit", "operation": "encode",
+        "documents": 1, "input": shown, "got": [], "expected": [], "stage": "merge", "command": command,
+        **dict.fromkeys(texts, ""),
+    })
+    store.close()
+    return path
+
+
+def test_a_divergence_of_the_store(
+    kit: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its document and vocabulary; what is only a part of a document is refused."""
+    roster = kit("right", "wrong")
+    store = store_with(tmp_path / "s.sqlite", "6162", "tokassay diff kit oracle --vocab gpt2 --hex 6162")
+    words = ["kit", "--roster", str(roster), "--store", str(store), "--expect", "97 98", "--json"]
+    for name in ("1", "abc:1"):
+        code, out, _ = run(capsys, *words, "--divergence", name)
+        made = json.loads(out)
+        assert (code, made["document"], made["vocabulary"]) == (1, "6162", "gpt2")
+    code, _, err = run(capsys, *words, "--divergence", "2")
+    assert code == 2 and "there is none" in err
+    store_with(tmp_path / "long.sqlite", "61" * 256, "")
+    words[4] = str(tmp_path / "long.sqlite")
+    code, _, err = run(capsys, *words, "--divergence", "1")
+    assert code == 2 and "reduce the document first" in err
 
 
 def test_nothing_to_ask_is_no_success(kit: Callable[..., Path], capsys: pytest.CaptureFixture[str]) -> None:
