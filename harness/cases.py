@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import shlex
-import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -126,16 +126,10 @@ def of_divergence(name: str, store: Path) -> Shown:
     return Shown(engine, vocabulary, document, at < len(words) and words[at + 1 : at + 2] != ["off"])
 
 
-def _rows(store: Path, run: str, ordinal: int) -> Sequence[tuple[str, str, str, str]]:
-    if not store.is_file():
-        raise InputError("no store", where=str(store), remedy="run an audit first, or name another file with --store")
-    query = (
-        "SELECT d.engine, d.contract, d.input, d.command FROM v_divergence d JOIN v_run r ON r.id = d.run"
-        " WHERE d.run LIKE ? || '%' AND d.ordinal = ? ORDER BY r.started DESC LIMIT 1"
-    )
-    try:
-        with sqlite3.connect(f"file:{store}?mode=ro", uri=True) as db:
-            last = run or db.execute("SELECT id FROM v_run ORDER BY started DESC LIMIT 1").fetchone()[0]
-            return [tuple(map(str, row)) for row in db.execute(query, (last, ordinal))]  # type: ignore[misc]
-    except (sqlite3.DatabaseError, TypeError) as error:
-        raise InputError(f"not a store: {error}", where=str(store), remedy="name another file with --store") from None
+def _rows(store: Path, run: str, ordinal: int) -> list[tuple[str, str, str, str]]:
+    """Engine, contract's name, input (hex) and command of the divergence; an empty list where there is none."""
+    from tokassay.reports.read import find_run, open_store
+
+    with closing(open_store(store)) as db:
+        query = "SELECT engine, contract, input, command FROM v_divergence WHERE run = ? AND ordinal = ?"
+        return db.execute(query, (find_run(db, str(store), run or None), ordinal)).fetchall()

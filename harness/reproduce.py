@@ -73,7 +73,7 @@ def reproducer(vector: Vector, engine: str | None, roster: Mapping[str, EngineSp
         if form not in made:
             raise InputError(f"no {form} can be derived from {loaded.name}", where=vector.id, remedy="name another")
         path = Path(made[form])
-        name = path.name if form == "source" else f"{Path(loaded.name).stem}.{form.removesuffix('.json')}{path.suffix}"
+        name = path.name if form == "source" else f"{Path(loaded.name).stem}.{form}"
     values: dict[str, Any] = {
         "vector": vector, "recorded": recorded, "history": vector.history(spec.name), "rows": vector.of(spec.name),
         "package": spec.requirement.partition("==")[0], "engine": spec, "calls": lines,
