@@ -65,6 +65,9 @@ class EngineSpec:
     accepts: tuple[str, ...] = ()
     # Options of `load` that must change no id, by a name for them: what the engine is compared with itself under.
     alternatives: dict[str, dict[str, Any]] = field(default_factory=dict)
+    # How a script with the package alone calls it: `imports`, `load` and `encode` are Python over VOCABULARY (a path),
+    # NAME (the encoding's, by `names` of the options), PATTERN, DOCUMENT and TEXT; `file`: the vocabulary's form.
+    reproduce: dict[str, str] = field(default_factory=dict)
     notes: str = ""
     source: str = ""
 
@@ -147,7 +150,7 @@ EXAMPLES = {
 LISTS = {"algorithms": ALGORITHMS, "specials": SWITCH, "operations": OPERATIONS}
 CHOICES = {"environment": ("project", "own")}
 NUMBERS = ("memory_mb", "timeout_s")
-TABLES = ("entry_points", "byte_policies", "options", "alternatives")
+TABLES = ("entry_points", "byte_policies", "options", "alternatives", "reproduce")
 NAMES = ("accepts",)
 
 

@@ -16,6 +16,8 @@ VERBS = {
     "diff": "diff",
     "trace": "trace",
     "reduce": "reduce",
+    "bisect": "bisect",
+    "vectors": "vectors",
     "encode": "encode",
     "decode": "decode",
     "vocab": "vocab",

@@ -84,7 +84,7 @@ def _vector_check(way: str, vector: dict[str, Any]) -> str:
 def vectors() -> list[dict[str, Any]]:
     """The frozen vectors whose contract is the default, but for special tokens."""
     found: list[dict[str, Any]] = []
-    for file in ("dev-cases.json", "llama-cpp-gpt2.json"):
+    for file in ("dev-cases.json", "llama-cpp-gpt2.json", "third-party.json"):
         rows = json.loads((files("tokassay.fixtures") / "vectors" / file).read_text(encoding="utf-8"))["vectors"]
         for i, row in enumerate(rows):
             contract = row.get("contract", {})

@@ -40,7 +40,7 @@ MODELLED = {"specials", "byte_policy"}
 def vectors() -> list[dict[str, Any]]:
     folder = files("tokassay.fixtures") / "vectors"
     found = []
-    for name in ("dev-cases.json", "llama-cpp-gpt2.json"):
+    for name in ("dev-cases.json", "llama-cpp-gpt2.json", "third-party.json"):
         for vector in json.loads((folder / name).read_text(encoding="utf-8"))["vectors"]:
             contract = vector["contract"]
             if set(contract) <= MODELLED and contract.get("byte_policy", "byte-alphabet") == "byte-alphabet":

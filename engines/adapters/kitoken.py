@@ -1,0 +1,42 @@
+"""kitoken: a tokenizer.json or a SentencePiece model, text as `str`; ids as a list."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import kitoken  # type: ignore[import-not-found]
+
+if TYPE_CHECKING:
+    from tokassay.engines.host import Unsupported
+
+
+class Adapter:
+    """A file that it reads itself (an opaque contract) goes to the loader of its format."""
+
+    name = "kitoken"
+    operations = ("encode", "encode_batch")
+    rejects = (UnicodeDecodeError,)
+
+    def version(self) -> str:
+        return version("kitoken")
+
+    def load(self, contract: dict[str, Any], files: dict[str, str], threads: int, options: dict[str, Any]) -> None:
+        if threads > 1:
+            raise Unsupported("kitoken's batch has no switch for threads")
+        if contract["algorithm"] == "opaque" and not files["source"].endswith(".json"):
+            self.tokenizer = kitoken.Kitoken.from_sentencepiece_file(files["source"])
+        elif "tokenizer.json" in files or contract["algorithm"] == "opaque":
+            self.tokenizer = kitoken.Kitoken.from_tokenizers_file(files.get("tokenizer.json", files["source"]))
+        else:
+            raise Unsupported("kitoken needs a tokenizer.json, and none can be derived from this vocabulary")
+        self.specials = contract["specials"] == "on"
+
+    def prepare(self, document: bytes) -> str:
+        return document.decode()
+
+    def encode(self, item: str) -> list[int]:
+        return self.tokenizer.encode(item, self.specials)  # type: ignore[no-any-return]
+
+    def encode_batch(self, items: list[str], threads: int) -> list[list[int]]:
+        return self.tokenizer.encode_all(items, self.specials)  # type: ignore[no-any-return]

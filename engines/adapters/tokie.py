@@ -1,0 +1,34 @@
+"""tokie: a tokenizer.json, text as `str`; an Encoding's ids as a list."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import tokie  # type: ignore[import-not-found]
+
+if TYPE_CHECKING:
+    from tokassay.engines.host import Unsupported
+
+
+class Adapter:
+    """Its batch wants numpy, which it does not declare: only single documents are asked."""
+
+    name = "tokie"
+    operations = ("encode",)
+    rejects = (UnicodeDecodeError,)
+
+    def version(self) -> str:
+        return version("tokie")
+
+    def load(self, contract: dict[str, Any], files: dict[str, str], threads: int, options: dict[str, Any]) -> None:
+        if "tokenizer.json" not in files:
+            raise Unsupported("tokie needs a tokenizer.json, and none can be derived from this vocabulary")
+        self.tokenizer = tokie.Tokenizer.from_json(files["tokenizer.json"])
+
+    def prepare(self, document: bytes) -> str:
+        return document.decode()
+
+    def encode(self, item: str) -> list[int]:
+        made = self.tokenizer.encode(item, False)
+        return made if type(made) is list else made.ids  # before 0.0.5 the list itself

@@ -1,0 +1,117 @@
+"""Engines held to vectors. A known divergence that is gone fires like a new one, so that what is known stays true."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from packaging.version import InvalidVersion, Version
+from tokassay.engines.environments import installed
+from tokassay.engines.roster import EngineSpec
+from tokassay.harness.answers import Answer
+from tokassay.harness.cases import vocabulary_of
+from tokassay.harness.errors import AGREED, MISMATCH, NOTHING
+from tokassay.harness.hosts import ORACLE, Target, target
+from tokassay.harness.load import Loaded, load_vocabulary
+from tokassay.harness.probe import Probed, probe_all, within
+from tokassay.harness.vectors import Recorded, Vector
+
+MATCH, KNOWN, HEALED, CHANGED, DIFFER, UNSUPPORTED = "match", "known", "healed", "changed", "differ", "unsupported"
+FIRES = (HEALED, CHANGED, DIFFER)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """One engine on one vector. `match` and `known` are as expected; `healed`, `changed` and `differ` fire."""
+
+    vector: Vector
+    engine: str
+    version: str
+    verdict: str
+    answer: Answer | None = None
+    reason: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "vector": self.vector.id, "engine": self.engine, "version": self.version, "verdict": self.verdict,
+            "answer": None if self.answer is None else self.answer.to_json(), "reason": self.reason,
+        }
+
+    def told(self) -> str:
+        """What there is to do, for a verdict that fires; else the reason."""
+        got = "" if self.answer is None else self.answer.told()
+        if self.verdict == HEALED:
+            return f"now gives the right answer: tokassay vectors record {self.vector.id} {self.engine}"
+        if self.verdict == CHANGED:
+            return f"still wrong, but otherwise than recorded: {got}"
+        return f"gives {got}, right is {self.vector.answer.told()}" if self.verdict == DIFFER else self.reason
+
+
+def exit_code(rows: Sequence[Checked]) -> int:
+    """1 where something fires, 4 where nothing was verified, else 0."""
+    if any(row.verdict in FIRES for row in rows):
+        return MISMATCH
+    return AGREED if any(row.verdict != UNSUPPORTED for row in rows) else NOTHING
+
+
+def usual(roster: Mapping[str, EngineSpec]) -> list[str]:
+    """Who is asked where nobody is named: the oracle, and every engine that is installed at its pinned version."""
+    return [ORACLE, *(name for name, spec in roster.items() if installed(spec))]
+
+
+def check(
+    vectors: Sequence[Vector],
+    engines: Sequence[str],
+    roster: Mapping[str, EngineSpec],
+    *,
+    timeout_s: float | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> list[Checked]:
+    """Every vector and engine, a row each. One host serves the vectors of one vocabulary and contract."""
+    loaded: dict[str, Loaded] = {}
+    groups: dict[tuple[str, str, str], list[tuple[Vector, Target]]] = {}
+    rows: list[Checked] = []
+    for vector in vectors:
+        name = vocabulary_of(vector)
+        if name not in loaded:
+            loaded[name] = load_vocabulary(name)
+        asked = vector.asked_of(loaded[name].contract)
+        for engine in engines:
+            found = within(target(engine, asked, roster, where="tokassay vectors"), timeout_s)
+            reason = "only encode is asked" if vector.operation != "encode" else vector.holds_for(found.contract)
+            if reason:
+                rows.append(Checked(vector, found.spec.name, found.spec.pinned, UNSUPPORTED, reason=reason))
+            else:
+                groups.setdefault((engine, name, found.contract.digest), []).append((vector, found))
+    for (engine, name, _), members in groups.items():
+        tell(f"{engine}, {name}: {len(members)} vectors")
+        probed = probe_all(members[0][1], loaded[name], [vector.document for vector, _ in members], roster=roster)
+        rows += [judged(vector, found, one) for (vector, found), one in zip(members, probed, strict=True)]
+    order = {vector.id: n for n, vector in enumerate(vectors)}
+    return sorted(rows, key=lambda row: (order[row.vector.id], row.engine, row.version))
+
+
+def judged(vector: Vector, engine: Target, probed: Probed) -> Checked:
+    """The verdict on an answer: by the vector, and by what is recorded of this engine up to this version."""
+    name = engine.spec.name
+    version = engine.spec.pinned or probed.says
+    if probed.answer is None:
+        return Checked(vector, name, version, UNSUPPORTED, reason=probed.reason)
+    last = expected_of(vector, name, version)
+    right = vector.right(probed.answer)
+    if last is None or vector.right(last):
+        verdict = MATCH if right else DIFFER
+    else:
+        verdict = HEALED if right else KNOWN if last.same(probed.answer) else CHANGED
+    return Checked(vector, name, version, verdict, probed.answer)
+
+
+def expected_of(vector: Vector, engine: str, version: str) -> Answer | None:
+    """The newest recorded answer up to this version; None where there is none."""
+    try:
+        limit = Version(version)
+    except InvalidVersion:
+        return None
+    before: list[Recorded] = [one for one in vector.of(engine) if Version(one.version) <= limit]
+    return before[-1].answer if before else None

@@ -1,0 +1,290 @@
+"""Vectors: read, written, held to engines; a known divergence fires when it heals; scripts for an engine's authors."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tokassay.engines.roster import load_roster
+from tokassay.harness import vectors
+from tokassay.harness.answers import Answer
+from tokassay.harness.cli import main
+from tokassay.harness.errors import InputError
+from tokassay.harness.vectors import Recorded, Vector
+
+# Gives what the file beside it says for a document, else its bytes; a list of one word is raised or done.
+ADAPTER = '''
+import json
+import os
+from pathlib import Path
+
+ANSWERS = json.loads(Path(__file__).with_name("answers.json").read_text())
+
+
+class Adapter:
+    name = "planted"
+    operations = ("encode",)
+    rejects = (UnicodeDecodeError,)
+
+    def version(self):
+        return ANSWERS["version"]
+
+    def load(self, contract, files, threads, options):
+        pass
+
+    def prepare(self, document):
+        document.decode()
+        return document
+
+    def encode(self, item):
+        given = ANSWERS.get(item.hex(), list(item))
+        if given == "dies":
+            os.abort()
+        if given == "raises":
+            raise ValueError("no")
+        return given
+'''
+ROSTER = """
+[planted]
+requirement = "planted==VERSION"
+environment = "project"
+adapter = "planted.py"
+algorithms = ["bpe-ranks"]
+byte_policy = "reject"
+unicode = "16.0"
+specials = ["off"]
+operations = ["encode"]
+licence = "MIT"
+home = "none"
+timeout_s = 30
+
+[planted.reproduce]
+imports = "import json"
+load = "given = json.loads('[16, 17]')"
+encode = "given"
+"""
+TWO_DIGITS = Vector(
+    "two-digits", "gpt2", Answer.of([1065]), input_hex="3132", rule="GPT-2 does not split numbers: all digits",
+    source="its pattern", stage="pretokenize", flags=("digits",), title="digits are split",
+    engines=(Recorded("planted", "1.0", Answer.of([16, 17])),),
+)
+
+
+@pytest.fixture
+def planted(tmp_path: Path) -> Callable[..., list[str]]:
+    """The options for a roster with the engine `planted`, giving these ids, and for a file of vectors."""
+
+    def make(version: str, *held: Vector, **answers: Any) -> list[str]:
+        (tmp_path / "planted.py").write_text(ADAPTER)
+        (tmp_path / "roster.toml").write_text(ROSTER.replace("VERSION", version))
+        (tmp_path / "answers.json").write_text(json.dumps({"version": version, **answers}))
+        vectors.VectorFile(tmp_path / "own.json", held or (TWO_DIGITS,), {"about": "a test's"}).save()
+        return ["--roster", str(tmp_path / "roster.toml"), "--file", str(tmp_path / "own.json")]
+
+    return make
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as stop:
+        main(["vectors", *words])
+    out, err = capsys.readouterr()
+    return int(stop.value.code or 0), out, err
+
+
+# -- files ---------------------------------------------------------------------------------------------------
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    rows = (
+        TWO_DIGITS,
+        Vector("long", "gpt2", Answer.of(range(1000)), repeat=("5e", 4000), level="declared", spans=((0, 4),)),
+        Vector("no", "gpt2", Answer("reject"), input_hex="ff", contract={"byte_policy": "reject"}, level="must-not"),
+    )
+    file = vectors.VectorFile(tmp_path / "v.json", rows, {"about": "é"})
+    file.save()
+    read = vectors.load(tmp_path / "v.json")
+    assert [one.to_json() for one in read.vectors] == [one.to_json() for one in rows]
+    assert (read.head, read.text()) == ({"about": "é"}, file.text())
+    assert [one.document for one in read.vectors] == [b"12", b"^" * 4000, b"\xff"]
+    assert all(mine.answer.same(other.answer) for mine, other in zip(read.vectors, rows, strict=True))
+
+
+def test_all_that_comes_with_the_package_is_read() -> None:
+    """Files of schema 1 too: what is rejected is `must-not`, what names a byte policy is `declared`."""
+    held = {one.id: one for file in vectors.load_all() for one in file.vectors}
+    assert (held["pb-122-reject"].level, held["pb-122-replace"].level, held["pb-001"].level) == (
+        "must-not", "declared", "must"
+    )
+    known = [one for one in held.values() if one.wrong]
+    assert len(known) >= 9
+    assert all(one.rule and one.source and one.stage for one in known)
+
+
+ROW = {"id": "a", "vocabulary": "gpt2", "input_hex": "61", "ids": [64]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"id": ""}, "no id"), ({"input_hex": "6"}, "ValueError"), ({"level": "shall"}, "level is 'shall'"),
+        ({"ids": ["x"]}, "not an answer"), ({"level": "must-not"}, "level must-not and outcome ids"),
+        ({"engines": [{"engine": "x", "version": "one"}]}, "InvalidVersion"), ({"stage": "guess"}, "stage is 'guess'"),
+        ({"ids": [2**32]}, "not an answer"), ({"operation": "train"}, "operation is 'train'"),
+    ],
+)
+def test_a_bad_vector_is_named_with_its_file(tmp_path: Path, changes: dict[str, Any], said: str) -> None:
+    path = tmp_path / "v.json"
+    path.write_text(json.dumps({"schema": vectors.SCHEMA, "vectors": [ROW, {**ROW, "id": "b", **changes}]}))
+    with pytest.raises(InputError) as caught:
+        vectors.load(path)
+    assert said in str(caught.value) and "v.json, vector 2" in caught.value.where and caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("{", "cannot be read"), ("[]", "not a file of vectors"), ('{"schema": "tokassay.vectors/9"}', "not a file of"),
+     ('{"schema": "tokassay.vectors/2"}', "no list `vectors`"),
+     (json.dumps({"schema": vectors.SCHEMA, "vectors": [ROW, ROW]}), "two vectors are called 'a'")],
+)
+def test_a_bad_file_is_named(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "v.json").write_text(text)
+    with pytest.raises(InputError, match=said):
+        vectors.load(tmp_path / "v.json")
+
+
+def test_first_bad_and_first_good_by_what_is_recorded() -> None:
+    right, wrong = Answer.of([1065]), Answer.of([16, 17])
+    answers = (("0.9", right), ("0.10", wrong), ("0.11", wrong), ("1.0", right))
+    vector = TWO_DIGITS.recorded(*(Recorded("x", version, answer) for version, answer in answers))
+    assert vector.history("x") == {"last_good": "0.9", "first_bad": "0.10", "last_bad": "0.11", "first_good": "1.0"}
+    assert vector.wrong == ["planted"]
+
+
+# -- check ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("version", "given", "verdict", "code"),
+    [
+        ("1.0", [16, 17], "known", 0),
+        ("1.1", [16, 17], "known", 0),
+        ("1.1", [1065], "healed", 1),
+        ("1.1", [1, 2], "changed", 1),
+        ("1.1", "raises", "changed", 1),
+        ("0.9", [1065], "match", 0),
+        ("0.9", [16, 17], "differ", 1),
+        ("1.1", "dies", "changed", 1),
+    ],
+)
+def test_a_known_divergence_fires_when_it_heals(
+    planted: Callable[..., list[str]], capsys: pytest.CaptureFixture[str],
+    version: str, given: Any, verdict: str, code: int,
+) -> None:
+    options = planted(version, **{"3132": given})
+    status, out, _ = run(capsys, "check", "planted", *options, "--json")
+    (row,) = json.loads(out)["rows"]
+    assert (status, row["engine"], row["version"], row["verdict"]) == (code, "planted", version, verdict)
+
+
+def test_a_check_says_what_there_is_to_do(
+    planted: Callable[..., list[str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = planted("1.1", **{"3132": [1065]})
+    status, out, _ = run(capsys, "check", "oracle", "planted", *options)
+    assert status == 1
+    assert "healed: two-digits: planted 1.1 now gives the right answer: " in out
+    assert "tokassay vectors record two-digits planted" in out
+    status, _, _ = run(capsys, "record", "two-digits", "planted", *options)
+    assert status == 0
+    assert run(capsys, "check", "planted", *options)[0] == 0
+    listed = json.loads(run(capsys, "list", *options[2:], "--json")[1])["vectors"]
+    assert [(row["version"], row["ids"]) for row in listed[0]["engines"]] == [("1.0", [16, 17]), ("1.1", [1065])]
+
+
+def test_a_vector_of_other_variants_is_not_for_this_engine(
+    planted: Callable[..., list[str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is ill-formed depends on the byte policy; must-not is met by a refusal; nothing verified is no success."""
+    policy = {"byte_policy": "replace"}
+    declared = Vector("broken", "gpt2", Answer.of([4210]), input_hex="ff", contract=policy, level="declared")
+    policy = {"byte_policy": "reject"}
+    refused = Vector("no", "gpt2", Answer("reject"), input_hex="ff", contract=policy, level="must-not")
+    options = planted("1.0", declared, refused)
+    status, out, _ = run(capsys, "check", "planted", "oracle", *options, "--json")
+    rows = {(row["vector"], row["engine"]): (row["verdict"], row["reason"]) for row in json.loads(out)["rows"]}
+    assert rows == {
+        ("broken", "planted"): ("unsupported", "for replace"), ("no", "planted"): ("match", ""),
+        ("broken", "oracle"): ("match", ""), ("no", "oracle"): ("match", ""),
+    }
+    assert status == 0
+    assert run(capsys, "check", "planted", "--id", "broken", *options)[0] == 4
+
+
+# -- add, export, reproduce ----------------------------------------------------------------------------------
+
+
+def test_a_vector_is_added_with_the_oracles_ids(
+    planted: Callable[..., list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = planted("1.0", **{"3132": [16, 17]})
+    words = ["--text", "12", "--rule", "r", "--source", "s", "--stage", "pretokenize", "--flag", "digits"]
+    status, out, _ = run(capsys, "add", "mine", *words, "--engine", "planted", *options, "--json")
+    made = json.loads(out)
+    assert (status, made["ids"], made["level"], made["engines"][0]["ids"]) == (0, [1065], "must", [16, 17])
+    assert vectors.load(tmp_path / "own.json").find("mine") is not None
+    status, _, err = run(capsys, "add", "mine", *words, *options)
+    assert status == 2 and "there is a vector 'mine'" in err
+    status, _, err = run(capsys, "add", "other", *words, "--expect", "16 17", *options)
+    assert status == 2 and "the oracle gives 1065" in err
+    status, _, err = run(capsys, "record", "mine", "gigatoken==0.0.0", *options)
+    assert status == 4 and "was not asked" in err
+
+
+def test_export_is_whole_without_us(
+    planted: Callable[..., list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = planted("1.0")
+    status, _, _ = run(capsys, "export", "--out", str(tmp_path / "all.json"), *options[2:])
+    root = json.loads((tmp_path / "all.json").read_text())
+    (row,) = root["vectors"]
+    assert status == 0 and root["schema"] == vectors.SCHEMA
+    assert root["contracts"][row["contract_digest"]]["pretokenizer"][0].startswith("'s|'t")
+    assert root["vocabularies"]["gpt2"]["file_sha256"].startswith("306cd27f")
+    assert vectors.load(tmp_path / "all.json").vectors[0].answer.same(TWO_DIGITS.answer)
+
+
+def test_a_reproducer_runs_by_itself(
+    planted: Callable[..., list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = planted("1.0")
+    status, _, _ = run(capsys, "reproduce", "two-digits", "--out", str(tmp_path / "out"), *options)
+    script = (tmp_path / "out" / "two-digits-planted.py").read_text()
+    # The engine stands for itself here: it has no metadata to ask for a version.
+    script = script.replace('version("planted")', "1.0")
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (status, done.returncode, done.stderr) == (0, 1, "")
+    assert "got      [16, 17]" in done.stdout and "expected [1065]" in done.stdout
+    report = (tmp_path / "out" / "two-digits-planted.md").read_text()
+    assert "# planted 1.0: digits are split" in report and "GPT-2 does not split numbers" in report
+    assert "| 1.0 | 16 17 | wrong |" in report and "Wrong in the oldest release asked, 1.0." in report
+    assert script.splitlines()[0] in report and "tokassay" not in script
+
+
+def test_every_shipped_divergence_has_a_reproducer() -> None:
+    """The script compiles, and the report has the rule; nothing is installed for it."""
+    from tokassay.harness.reproduce import reproducer
+
+    roster = load_roster()
+    for file in vectors.load_all():
+        for one in file.vectors:
+            for engine in one.wrong:
+                made = reproducer(one, engine, roster)
+                compile(made.script, made.stem, "exec")
+                assert one.rule in made.report and "://" not in made.script
+    with pytest.raises(InputError, match="no wrong answer of tokie is recorded in pb-001"):
+        reproducer(vectors.find("pb-001", vectors.load_all())[1], "tokie", roster)
