@@ -369,7 +369,7 @@ static int may_be_word(const builder *made, uint32_t index, int ignore_merges)
 {
     size_t size;
     (void)given(made, index, &size);
-    return size > 0 && size <= DAT_CACHE_BYTES && (ignore_merges || (made->flags[index] & DAT_REACHABLE));
+    return size > 0 && size <= DAT_CACHE_BYTES && (PLANTED(51, 1, ignore_merges) || (made->flags[index] & DAT_REACHABLE));
 }
 
 /* Whether there was a place for the word near where it is searched. */
