@@ -27,7 +27,8 @@ class Cause:
 
     `known` is `traced` (decisions of both sides), `inferred` (from ids and pieces) or `ended` (a side gave no ids).
     `kinds` are the kinds of the first differing decision on either side, `classes` the classes that either side gave
-    the character, or, where the sides cut pieces at different places, those of the characters around the first cut.
+    the character (none where they take another width, for that is another character), or, where the sides cut pieces at
+    different places, those of the characters around the first cut.
     """
 
     known: str
@@ -59,7 +60,10 @@ def traced(difference: Difference, scans: Iterable[Decision]) -> Cause:
     stage = stage_of(difference)
     kinds = _kind(difference.stage, difference.left), _kind(difference.stage, difference.right)
     if difference.stage in ("scan", "classify"):
-        return Cause("traced", stage, kinds, _apart(str(left.get("class", "")), str(right.get("class", ""))))
+        # Who takes another width reads another character: what class that has is chance.
+        other = "accepted" in difference.fields
+        classes = NONE if other else _apart(str(left.get("class", "")), str(right.get("class", "")))
+        return Cause("traced", stage, kinds, classes)
     if difference.stage == "pretokenize":
         cuts = [int(side["end"]) for side in (left, right) if side]
         starts = {int(side["start"]) for side in (left, right) if side}

@@ -29,7 +29,7 @@ SCANS = [scan(0, 1, 0x61, "Ll"), scan(1, 1, 0x31, "Nd"), scan(2, 1, 0x20, "S")]
     ("left", "right", "expected"),
     [
         ([scan(0, 2, 0xE9, "Ll")], [scan(0, 1, 0xC3, "Lu", "ill-formed")],
-         "traced scan well-formed / ill-formed (Ll | Lu)"),
+         "traced scan well-formed / ill-formed"),
         ([scan(0, 2, 0xE9, "Ll")], [scan(0, 2, 0xE9, "Cn")], "traced classify well-formed / well-formed (L | O)"),
         ([scan(0, 2, 0xE9, "Ll")], [scan(0, 2, 0xE9, "Lu")], "traced classify well-formed / well-formed (Ll | Lu)"),
         ([scan(0, 1, 255, "L", "ill-formed a")], [scan(0, 1, 255, "So", "ill-formed b")],
