@@ -17,7 +17,7 @@ from tokassay.harness.store import Store
 # One divergence has the seconds that were asked for, all together this many times that: a suite with a hundred
 # divergences is a suite with one cause, and its user waits.
 ALL = 12
-OPERATIONS = ("encode", "encode_batch")  # what can be asked about one document
+IDS = ("encode", "encode_batch")  # operations whose answer is ids
 REDUCED = frozenset({"differ", "crash", "error", "timeout", "oom"})  # flaky ones cannot be replayed
 
 
@@ -43,7 +43,7 @@ def reduce_all(
     first: dict[tuple[Any, ...], int] = {}  # what makes two divergences one in hindsight -> the earlier one's ordinal
     for ordinal, divergence in enumerate(found):
         witness = divergence.witness
-        if witness is None or divergence.verdict not in REDUCED or witness.operation not in OPERATIONS:
+        if witness is None or divergence.verdict not in REDUCED or not _of_ids(divergence, witness):
             continue
         minimal = None
         words = ["--vocab", divergence.contract, *options, *(["--specials"] if witness.specials == "on" else [])]
@@ -51,7 +51,7 @@ def reduce_all(
             step(f"reducing {divergence.engine}, {divergence.verdict}")
             minimal = minimize(
                 (witness.left, witness.right), witness.loaded, witness.document, roster=roster, seconds=seconds,
-                operation=witness.operation, options=words,
+                operation=witness.operation if witness.operation in IDS else "encode", options=words,
             )  # fmt: skip
         elif seconds:
             late += 1
@@ -63,6 +63,12 @@ def reduce_all(
     if late:
         words = ["tokassay", "reduce", "--store", str(store.path), *options, "--divergence", f"{run}.NUMBER"]
         note(f"{late} divergences were not reduced, as {ALL * seconds:g} s were up; to do it: {shlex.join(words)}")
+
+
+def _of_ids(divergence: Divergence, witness: Witness) -> bool:
+    """Whether ids show it, which are all that a reduction asks for: wrong spans may be those of wrong ids."""
+    stage = divergence.detail.get("stage")
+    return witness.operation in IDS or (divergence.verdict == "differ" and stage not in ("decode", "offsets"))
 
 
 def _causes(divergence: Divergence, witness: Witness, minimal: Minimal) -> Iterator[tuple[Any, ...]]:
