@@ -111,8 +111,8 @@ def engine(number: str) -> str:
 
 
 def audited(number: str, roster: Path, words: Iterable[str]) -> tuple[list[Named], list[str]]:
-    """An audit of the engine that `roster` names: its divergences, and the corpora that showed one. `words`: more of the
-    command line."""
+    """An audit of the engine that `roster` names: its divergences, and the corpora that showed one. `words`: more of
+    the command line."""
     store = roster.with_name("store.sqlite")
     command = ["audit", "--engine", engine(number), "--roster", str(roster), "--store", str(store)]
     program = [sys.executable, "-c", "from tokassay.harness.cli import main; main()"]
