@@ -19,8 +19,9 @@ from tokassay.harness.blocks import Block, offsets_of
 from tokassay.harness.compare import OTHER, Output, joined
 
 KIND = {"encode": "ids", "encode_batch": "ids", "decode": "texts", "offsets": "spans"}
-# How long culprits of one block are isolated, and how many at least; documents after them get the block's own verdict,
-# marked as not isolated. A start and load took 0.2 to 0.5 s on GPT-2, so a minute is over a hundred culprits.
+# How long an asker isolates culprits, over all of its blocks, and how many of a block at least; documents after them get the
+# block's own verdict, marked as not isolated. A start and load took 0.2 to 0.5 s on GPT-2, so a minute is over a hundred
+# culprits: an engine that dies of a byte that is everywhere has shown by then what it dies of.
 ISOLATING_S = 60.0
 LEAST_CULPRITS = 3
 UNLISTED = "as the first ones of this block"  # a host lists the first hundred errors of a block
@@ -64,6 +65,7 @@ class Asker:
         self._host: Host | None = None
         self.threads = threads
         self.restarts = -1
+        self._isolated_s = 0.0
 
     @property
     def host(self) -> Host:
@@ -127,7 +129,8 @@ class Asker:
         parts: list[Output] = []
         answer = Answer("", 0, 0, 0, 0, 0, 0)
         used = 0
-        end = time.monotonic() + ISOLATING_S
+        start = time.monotonic()
+        end = start + ISOLATING_S - self._isolated_s
         for i in range(block.documents):
             if used >= LEAST_CULPRITS and time.monotonic() > end:
                 verdict, detail = failure(first)
@@ -154,6 +157,7 @@ class Asker:
                 self.discard()
                 answer.failures[i] = failure(error)
                 parts.append(none)
+        self._isolated_s += time.monotonic() - start
         # A block that ran out of time, and whose documents together take longer than that, is slow and nothing else.
         slow = isinstance(first, HostTimeout) and answer.ns + answer.host_ns >= self.host.timeout_s * 1e9
         if not answer.failures and not slow:

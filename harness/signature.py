@@ -17,7 +17,7 @@ Pair = tuple[str, str]
 
 NONE: Pair = ("", "")
 # The fields of a decision that are its kind, by stage.
-KINDS = {"scan": ("path",), "pretokenize": ("rule",), "special": ("id",)}
+KINDS = {"scan": ("path",), "pretokenize": ("rule",)}
 ABSENT = "-"
 
 
@@ -59,6 +59,8 @@ def traced(difference: Difference, scans: Iterable[Decision]) -> Cause:
     left, right = difference.left or {}, difference.right or {}
     stage = stage_of(difference)
     kinds = _kind(difference.stage, difference.left), _kind(difference.stage, difference.right)
+    if stage == "special":
+        return Cause("traced", stage, _found(difference.left, difference.right))
     if difference.stage in ("scan", "classify"):
         # Who takes another width reads another character: what class that has is chance.
         other = "accepted" in difference.fields
@@ -108,6 +110,16 @@ def _kind(stage: str, decision: Decision | None) -> str:
     if decision is None:
         return ABSENT
     return "/".join(str(decision.get(field, ABSENT)) for field in fields)
+
+
+def _found(left: Decision | None, right: Decision | None) -> Pair:
+    """Which side has found a special token where the other has none, or the longer one of two."""
+    if left is None or right is None or left["start"] != right["start"]:
+        mine = right is None or (left is not None and left["start"] < right["start"])
+        return ("found", ABSENT) if mine else (ABSENT, "found")
+    if left["end"] == right["end"]:
+        return "id", "id"
+    return ("longer", "shorter") if left["end"] > right["end"] else ("shorter", "longer")
 
 
 def _apart(left: str, right: str) -> Pair:
