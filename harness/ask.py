@@ -19,9 +19,9 @@ from tokassay.harness.blocks import Block, offsets_of
 from tokassay.harness.compare import OTHER, Output, joined
 
 KIND = {"encode": "ids", "encode_batch": "ids", "decode": "texts", "offsets": "spans"}
-# How long an asker isolates culprits, over all of its blocks, and how many of a block at least; documents after them get the
-# block's own verdict, marked as not isolated. A start and load took 0.2 to 0.5 s on GPT-2, so a minute is over a hundred
-# culprits: an engine that dies of a byte that is everywhere has shown by then what it dies of.
+# How long an asker isolates culprits, over all of its blocks, and how many of a block at least; documents after them
+# get the block's own verdict, marked as not isolated. A start and load took 0.2 to 0.5 s on GPT-2, so a minute is over
+# a hundred culprits: an engine that dies of a byte that is everywhere has shown by then what it dies of.
 ISOLATING_S = 60.0
 LEAST_CULPRITS = 3
 UNLISTED = "as the first ones of this block"  # a host lists the first hundred errors of a block
@@ -136,7 +136,7 @@ class Asker:
                 verdict, detail = failure(first)
                 answer.failures[i] = (
                     verdict,
-                    f"not isolated: the block fails ({detail}) and {used} documents before it did",
+                    f"not isolated, as the block fails and {used} documents before it did: {detail}",
                 )
                 parts.append(none)
                 continue

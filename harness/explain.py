@@ -98,7 +98,9 @@ def explain(
 def process_finding(verdict: str, why: str, document: bytes) -> Finding:
     """The finding for a document that brought its host down, or made the engine raise."""
     # One that was not isolated did not show it by itself, and is no witness.
-    cause = Cause("ended", "process", (ending(verdict, why), NOT_ISOLATED if why.startswith(NOT_ISOLATED) else ""))
+    alone = not why.startswith(NOT_ISOLATED)
+    how = why if alone else why.partition(": ")[2]
+    cause = Cause("ended", "process", (ending(verdict, how), "" if alone else NOT_ISOLATED))
     return Finding(str(cause), cause.stage, why, document[:WINDOW].hex(), None, [], [])
 
 

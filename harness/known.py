@@ -14,8 +14,8 @@ from tokassay.harness.errors import InputError
 
 @dataclass(frozen=True)
 class Encoding:
-    """One table of encodings.toml. `file` is set where the file is embedded; `catalog` names its catalogue entry ("" for a
-    file that was made here)."""
+    """One table of encodings.toml. `file` is set where the file is embedded; `catalog` names its catalogue entry, ""
+    for a file that was made here."""
 
     name: str
     aliases: tuple[str, ...]

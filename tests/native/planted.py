@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import shutil
 import sqlite3
 import subprocess
 import sys
@@ -48,9 +47,10 @@ DIVERGENCES = f"""
 SELECT d.contract, r.specials, d.verdict, d.documents, d.signature, d.stage, r.signature, r.stage, r.outcome, r.minimal,
        r."like"
 FROM v_divergence d LEFT JOIN v_reduction r ON r.run = d.run AND r.ordinal = d.ordinal
-WHERE d.verdict IN {FAILED} ORDER BY d.ordinal
+WHERE d.run = ? AND d.verdict IN {FAILED} ORDER BY d.ordinal
 """
-CORPORA = f"SELECT DISTINCT corpus FROM v_verdict WHERE verdict IN {FAILED} ORDER BY corpus"
+CORPORA = f"SELECT DISTINCT corpus FROM v_verdict WHERE run = ? AND verdict IN {FAILED} ORDER BY corpus"
+RUN = "SELECT run FROM v_cell WHERE engine = ? ORDER BY run LIMIT 1"
 UNNAMED = "not examined one by one"
 SUMMARY = re.compile(r"SUMMARY: ThreadSanitizer: data race (?:.*/)?(\w+)\.[ch]:\d+\S* in (\w+)")
 
@@ -100,7 +100,9 @@ def build(number: str, folder: Path, flags: Sequence[str] = ("-O1",)) -> Path:
     command.build_lib, command.build_temp = str(folder), str(folder / "objects")
     command.ensure_finalized()
     command.run()
-    shutil.copy(HERE / "planted_core.py", folder / "adapter.py")
+    adapter = (HERE / "planted_core.py").read_text(encoding="utf-8")
+    # A result is kept by its build, and that by the adapter's digest: no two plants may have one.
+    (folder / "adapter.py").write_text(f"{adapter}# plant {number}\n", encoding="utf-8")
     roster = folder / "roster.toml"
     roster.write_text(ROSTER.format(name=engine(number)), encoding="utf-8")
     return roster
@@ -110,10 +112,9 @@ def engine(number: str) -> str:
     return f"planted-{number}"
 
 
-def audited(number: str, roster: Path, words: Iterable[str]) -> tuple[list[Named], list[str]]:
-    """An audit of the engine that `roster` names: its divergences, and the corpora that showed one. `words`: more of
-    the command line."""
-    store = roster.with_name("store.sqlite")
+def audited(number: str, roster: Path, store: Path, words: Iterable[str]) -> tuple[list[Named], list[str]]:
+    """An audit of the engine that `roster` names: its divergences, and the corpora that showed one. What the oracle has
+    answered to others is in `store`. `words`: more of the command line."""
     command = ["audit", "--engine", engine(number), "--roster", str(roster), "--store", str(store)]
     program = [sys.executable, "-c", "from tokassay.harness.cli import main; main()"]
     done = subprocess.run(
@@ -123,13 +124,14 @@ def audited(number: str, roster: Path, words: Iterable[str]) -> tuple[list[Named
     if done.returncode not in (0, 1):
         sys.exit(f"{engine(number)}: the audit exits with {done.returncode}\n{done.stdout}{done.stderr}")
     with sqlite3.connect(store) as db:
-        return divergences(db), [name for (name,) in db.execute(CORPORA)]
+        (run,) = db.execute(RUN, [engine(number)]).fetchone()
+        return divergences(db, run), [name for (name,) in db.execute(CORPORA, [run])]
 
 
-def divergences(db: sqlite3.Connection) -> list[Named]:
-    """The failing divergences of a store that holds one run."""
+def divergences(db: sqlite3.Connection, run: str) -> list[Named]:
+    """The failing divergences of a run."""
     found = []
-    for row in db.execute(DIVERGENCES):
+    for row in db.execute(DIVERGENCES, [run]):
         contract, specials, verdict, documents, signature, stage, name, small_stage, outcome, minimal, like = row
         reduced = bytes.fromhex(minimal) if outcome == "reduced" else None
         where, again = f"{contract}, specials {specials or '?'}", like is not None or signature == UNNAMED
@@ -192,21 +194,23 @@ def main() -> None:
     if unknown:
         parser.error(f"no plant {', '.join(sorted(unknown))}: known are {', '.join(known)}")
     failed = False
-    for number in asked.plants or known:
-        fault, start = known[number], time.monotonic()
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
+    with tempfile.TemporaryDirectory() as name:
+        for number in asked.plants or known:
+            fault, start, folder = known[number], time.monotonic(), Path(name) / number
+            folder.mkdir()
             if fault.most is None:
                 races = raced(number, folder)
                 files = {file for file, _ in races}
                 told = [] if files == {fault.stage} else [f"a race is seen in {', '.join(sorted(files)) or 'no file'}"]
                 line = f"races seen in {', '.join(f'{file}.c: {function}' for file, function in races)}"
             else:
-                found, corpora = audited(number, build(number, folder), ["--suite", asked.suite])
+                found, corpora = audited(
+                    number, build(number, folder), Path(name) / "store.sqlite", ["--suite", asked.suite]
+                )
                 told, line = problems(fault, found), f"{shown(found)}; in {', '.join(corpora) or 'no corpus'}"
-        print(f"{number} {fault.name}: {fault.plants[number]}\n    {line}; {time.monotonic() - start:.0f} s")
-        print("".join(f"    WRONG: {each}\n" for each in told) or "    as it should be", flush=True)
-        failed |= bool(told)
+            print(f"{number} {fault.name}: {fault.plants[number]}\n    {line}; {time.monotonic() - start:.0f} s")
+            print("".join(f"    WRONG: {each}\n" for each in told) or "    as it should be", flush=True)
+            failed |= bool(told)
     sys.exit(failed)
 
 

@@ -73,6 +73,7 @@ def test_one_fault_from_its_build_to_its_name(planted: Any, tmp_path: Path) -> N
     """Found in ids and in spans, and named once."""
     (fault,) = (fault for fault in planted.faults() if "11" in fault.plants)
     words = ["--vocab", "gpt2", "--corpus", "battery", "--operation", "encode", "--operation", "offsets"]
-    found, corpora = planted.audited("11", planted.build("11", tmp_path, ["-O0"]), [*words, "--specials", "off"])
+    roster = planted.build("11", tmp_path, ["-O0"])
+    found, corpora = planted.audited("11", roster, tmp_path / "store.sqlite", [*words, "--specials", "off"])
     assert planted.problems(fault, found) == []
     assert corpora == ["battery"]
