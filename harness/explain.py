@@ -60,14 +60,15 @@ def explain(
     trace_expected: Tracer,
     trace_got: Tracer | None,
     is_token: Callable[[bytes], bool] = lambda _: False,
+    reaches: Callable[[bytes], bool] = lambda _: True,
     got_name: str = "the engine",
     expected_name: str = "the oracle",
 ) -> Finding:
     """The finding for one document.
 
     `pieces(id)` gives a token's bytes, None for an id that the vocabulary does not have; `is_token` says whether bytes
-    are a token. `trace_got` is None for an engine that cannot be traced: the stage is then inferred from where its
-    tokens end.
+    are a token, `reaches` whether merging can form one. `trace_got` is None for an engine that cannot be traced: the
+    stage is then inferred from where its tokens end.
     """
     token = first_differing(got, expected)
     window, start = _window(document, expected, token, pieces)
@@ -92,7 +93,9 @@ def explain(
             return Finding(str(cause), cause.stage, difference.explanation, **shown)
     following = pieces(got[token + 1]) if token + 1 < len(got) else None
     border = following is not None and is_token((pieces(got[token]) or b"") + following)
-    return _infer(document, start, got, expected, token, pieces, theirs, border, shown, got_name, expected_name)
+    mine = pieces(got[token]) if token < len(got) else None
+    beyond = mine is not None and is_token(mine) and not reaches(mine)
+    return _infer(document, start, got, expected, token, pieces, theirs, border, beyond, shown, got_name, expected_name)
 
 
 def process_finding(verdict: str, why: str, document: bytes) -> Finding:
@@ -124,6 +127,7 @@ def _infer(
     pieces: Callable[[int], bytes | None],
     decisions: Decisions | None,
     border: bool,
+    beyond: bool,
     shown: dict[str, Any],
     got_name: str,
     expected_name: str,
@@ -149,6 +153,8 @@ def _infer(
         stage = "pretokenize"
         why = f"it leaves the pretoken [{place['start']}, {place['end']}) of rule {place.get('rule', '')}"
         kinds, classes = ("", str(place.get("rule", ""))), around(decisions or (), place["end"])
+    elif beyond:
+        stage, why = "lookup", f"no merging forms {_quoted(mine)} from its bytes, so it was looked up"
     elif border and not _one_kind(place, decisions or (), end):
         # Exact merging would have joined the two: the engine must have cut its pieces there.
         stage, why = "pretokenize", f"it does not join what follows, so it has a border at byte {end}"

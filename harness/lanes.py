@@ -113,7 +113,8 @@ class Lanes:
         tokens = vocabulary.tokens
         lengths = np.array([len(t or b"") for t in tokens], dtype=np.uint32)
         known = frozenset(vocabulary.loaded.vocabulary.tokens)
-        subject = Subject(vocabulary.name, asked, oracle, tokens, lengths, known)
+        reaches = vocabulary.loaded.vocabulary.reaches
+        subject = Subject(vocabulary.name, asked, oracle, tokens, lengths, known, reaches)
         return subject, tuple(self._lane(spec, vocabulary, asked) for spec in self.engines)
 
     def _lane(self, spec: EngineSpec, vocabulary: Vocabulary, asked: Contract) -> Lane:

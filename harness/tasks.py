@@ -54,7 +54,8 @@ class Lane:
 
 @dataclass(frozen=True)
 class Subject:
-    """What the lanes of one vocabulary and special-token policy share. `tokens[id]` is a token's bytes, or None."""
+    """What the lanes of one vocabulary and special-token policy share. `tokens[id]` is a token's bytes, or None;
+    `reaches` says whether merging can form a token."""
 
     name: str
     asked: Contract
@@ -62,6 +63,7 @@ class Subject:
     tokens: tuple[bytes | None, ...]
     token_lengths: npt.NDArray[np.uint32]
     known: frozenset[bytes]
+    reaches: Callable[[bytes], bool]
 
     @property
     def modelled(self) -> bool:
@@ -206,6 +208,7 @@ class _Run:
                     expected_status=int(asked.status[i]),
                     pieces=self.subject.piece,
                     is_token=self.subject.known.__contains__,
+                    reaches=self.subject.reaches,
                     trace_expected=self.tracer(ORACLE, held.asked.contract),
                     trace_got=self.tracer(ORACLE, held.own.contract),
                     got_name=_variant(held.own.contract, self.subject.asked),
@@ -229,6 +232,7 @@ class _Run:
             expected_status=int(right.status[i]),
             pieces=self.subject.piece,
             is_token=self.subject.known.__contains__,
+            reaches=self.subject.reaches,
             trace_expected=self.tracer(ORACLE, held.own.contract),
             trace_got=self.tracer(lane.engine, lane.contract) if lane.traces else None,
             got_name=lane.engine,
@@ -329,6 +333,7 @@ class _Run:
             expected_status=IDS,
             pieces=self.subject.piece,
             is_token=self.subject.known.__contains__,
+            reaches=self.subject.reaches,
             trace_expected=lambda _: None,
             trace_got=None,
             got_name=names[n],
