@@ -153,7 +153,7 @@ class _Run:
     def __init__(self, task: Task, pool: Pool) -> None:
         self.task, self.pool, self.block, self.subject = task, pool, task.block, task.subject
         self.expectations: dict[str, Expected] = {}
-        self.findings: dict[tuple[str, int], Any] = {}
+        self.findings: dict[tuple[Any, ...], Any] = {}
 
     def fresh(self) -> list[OracleRow]:
         return [row for expected in self.expectations.values() for row in expected.fresh]
@@ -197,10 +197,10 @@ class _Run:
     ) -> dict[str, Any]:
         document = self.block.document(i)
         if output is None:
-            key = (held.own.contract.digest, i)
-            if key not in self.findings:
+            pair = held.own.contract.digest, i
+            if pair not in self.findings:
                 own, asked = held.own.output("ids"), held.asked.output("ids")
-                self.findings[key] = explain(
+                self.findings[pair] = explain(
                     document,
                     own.of(i).tolist(),
                     asked.of(i).tolist(),
@@ -214,7 +214,7 @@ class _Run:
                     got_name=_variant(held.own.contract, self.subject.asked),
                     expected_name=_variant(self.subject.asked, held.own.contract),
                 ).detail()
-            return dict(self.findings[key])
+            return dict(self.findings[pair])
         right = held.own.output("ids")
         got, status = output.of(i), int(output.status[i])
         if operation in ("decode", "offsets"):
@@ -224,20 +224,24 @@ class _Run:
                 return _plain(operation, document, got, expected)
             # Spans of wrong ids are wrong: that is one fault, and it is told as the one of the ids.
             got, status = ids.of(0), int(ids.status[0])
-        return explain(
-            document,
-            got.tolist(),
-            right.of(i).tolist(),
-            got_status=status,
-            expected_status=int(right.status[i]),
-            pieces=self.subject.piece,
-            is_token=self.subject.known.__contains__,
-            reaches=self.subject.reaches,
-            trace_expected=self.tracer(ORACLE, held.own.contract),
-            trace_got=self.tracer(lane.engine, lane.contract) if lane.traces else None,
-            got_name=lane.engine,
-            expected_name="the oracle",
-        ).detail()
+        # Operations mostly give the same ids: one document is looked at once.
+        key = lane.engine, held.own.contract.digest, i, status, got.tobytes()
+        if key not in self.findings:
+            self.findings[key] = explain(
+                document,
+                got.tolist(),
+                right.of(i).tolist(),
+                got_status=status,
+                expected_status=int(right.status[i]),
+                pieces=self.subject.piece,
+                is_token=self.subject.known.__contains__,
+                reaches=self.subject.reaches,
+                trace_expected=self.tracer(ORACLE, held.own.contract),
+                trace_got=self.tracer(lane.engine, lane.contract) if lane.traces else None,
+                got_name=lane.engine,
+                expected_name="the oracle",
+            ).detail()
+        return dict(self.findings[key])
 
     def ids(self, asker: Asker, document: bytes) -> Output | None:
         """The engine's own ids of a document; None where its host did not survive it."""
