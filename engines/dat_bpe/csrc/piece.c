@@ -118,7 +118,7 @@ void dat_seed(const dat_vocab *vocab, dat_scratch *scratch)
     for (uint32_t i = 0; i < vocab->count && i < most; i++) {
         size_t size;
         const uint8_t *text = dat_token(vocab, i, &size);
-        if (size > 0 && size <= DAT_CACHE_BYTES && (vocab->merges.flags[i] & DAT_REACHABLE)) {
+        if (size > 0 && size <= DAT_CACHE_BYTES && (PLANTED(52, 1, 0) || (vocab->merges.flags[i] & DAT_REACHABLE))) {
             uint64_t low, high;
             dat_cache_key(text, size, vocab->text + vocab->text_size, &low, &high);
             const uint32_t ids[DAT_WIDE_IDS] = {vocab->ids[i]};
