@@ -20,7 +20,7 @@ import time
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import cases
@@ -59,12 +59,14 @@ SUMMARY = re.compile(r"SUMMARY: ThreadSanitizer: data race (?:.*/)?(\w+)\.[ch]:\
 
 @dataclass(frozen=True)
 class Fault:
-    """A row of planted.toml: `most` is None for a race, which has no document. `plants` are its variants, by number."""
+    """A row of planted.toml: `most` is None for a race, which has no document. `plants` are its variants, by number,
+    `needs` the bytes that one of them needs around that document."""
 
     name: str
     stage: str
     plants: dict[str, str]
     most: int | None = None
+    needs: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -141,16 +143,17 @@ def divergences(db: sqlite3.Connection, run: str) -> list[Named]:
     return found
 
 
-def problems(fault: Fault, found: Sequence[Named]) -> list[str]:
-    """What is not as it should be with the divergences of a planted fault."""
+def problems(fault: Fault, number: str, found: Sequence[Named]) -> list[str]:
+    """What is not as it should be with the divergences of a fault that was planted in variant `number`."""
+    most = None if fault.most is None else fault.most + fault.needs.get(number, 0)
     named = [each for each in found if not each.again]
     told = [] if named else ["not found"]
     for each in named:
         if each.minimal is None:
             told.append(f"{each.where}: {each.verdict}, {each.signature!r} was not reduced")
-        elif fault.most is not None and len(each.minimal) > fault.most:
+        elif most is not None and len(each.minimal) > most:
             size = f"{len(each.minimal)} bytes ({each.minimal.hex(' ')})"
-            told.append(f"{each.where}: reduced to {size}, not {fault.most}")
+            told.append(f"{each.where}: reduced to {size}, not {most}")
         if each.stage != fault.stage:
             told.append(f"{each.where}: laid to {each.stage!r} ({each.signature}), not to {fault.stage!r}")
     for where, times in Counter(each.where for each in named).items():
@@ -209,7 +212,7 @@ def main() -> None:
                 found, corpora = audited(
                     number, build(number, folder), Path(name) / "store.sqlite", ["--suite", asked.suite, *PATIENT]
                 )
-                told, line = problems(fault, found), f"{shown(found)}; in {', '.join(corpora) or 'no corpus'}"
+                told, line = problems(fault, number, found), f"{shown(found)}; in {', '.join(corpora) or 'no corpus'}"
             print(f"{number} {fault.name}: {fault.plants[number]}\n    {line}; {time.monotonic() - start:.0f} s")
             print("".join(f"    WRONG: {each}\n" for each in told) or "    as it should be", flush=True)
             failed |= bool(told)

@@ -63,8 +63,10 @@ RIGHT = (GPT2, "differ", 9, "s", "scan", b"\xe1@yp")
     ],
 )
 def test_what_is_held_against_an_audit(planted: Any, rows: list[tuple[Any, ...]], told: list[str]) -> None:
-    fault = planted.Fault("width", "scan", {"11": ""}, 4)
-    found = planted.problems(fault, [planted.Named(*row) for row in rows])
+    fault = planted.Fault("width", "scan", {"11": "", "12": ""}, 4, {"12": 1})
+    found = planted.problems(fault, "11", [planted.Named(*row) for row in rows])
+    longer = planted.problems(fault, "12", [planted.Named(*row) for row in rows])
+    assert longer == [each for each in found if "5 bytes" not in each]
     assert len(found) == len(told)
     assert all(part in whole for part, whole in zip(told, found, strict=True))
 
@@ -75,5 +77,5 @@ def test_one_fault_from_its_build_to_its_name(planted: Any, tmp_path: Path) -> N
     words = ["--vocab", "gpt2", "--corpus", "battery", "--operation", "encode", "--operation", "offsets"]
     roster = planted.build("11", tmp_path, ["-O0"])
     found, corpora = planted.audited("11", roster, tmp_path / "store.sqlite", [*words, "--specials", "off"])
-    assert planted.problems(fault, found) == []
+    assert planted.problems(fault, "11", found) == []
     assert corpora == ["battery"]
