@@ -21,8 +21,8 @@ from tokassay.harness.commands.options import (
 )
 
 if TYPE_CHECKING:
-    from tokassay.harness.answers import Answer
     from rich.console import Console
+    from tokassay.harness.answers import Answer
     from tokassay.harness.bisect import Bisection, Change
     from tokassay.harness.cases import Case
 
