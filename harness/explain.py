@@ -12,7 +12,6 @@ from typing import Any
 
 from tokassay.harness.signature import NONE, Cause, Pair, around, ending, traced
 from tokassay.oracles.decisions import first_difference
-from tokassay.oracles.utf8 import proposed_width
 
 Decisions = list[dict[str, Any]]
 Tracer = Callable[[bytes], Decisions | None]
@@ -164,9 +163,10 @@ def _infer(
         stage, why = "lookup", "it takes the pretoken whole, which merging leaves in more than one token"
     bad = _ill_formed_before(document, end + NEAR)
     if bad is not None and stage != "special":
-        # Inferred, so the likelier of two: what is wrong after an ill-formed byte is wrong because of it.
+        # Inferred, so the likelier of two: what is wrong after an ill-formed byte is wrong because of it. Which of several
+        # it was is a guess, and so is no part of what the fault is called.
         stage, why = "scan", f"{why + ', ' if why else ''}after the ill-formed byte {document[bad]:02X} at {bad}"
-        kinds, classes = (_byte_kind(document[bad]), ""), NONE
+        kinds, classes = NONE, NONE
     return _inferred(stage, f"inferred: {what}" + (f"; {why}" if why else ""), shown, kinds, classes)
 
 
@@ -179,11 +179,6 @@ def _one_kind(piece: dict[str, Any] | None, decisions: Iterable[dict[str, Any]],
     length, so that it must be a merge that was left out."""
     before, after = around(decisions, cut, str)
     return piece is not None and piece["end"] - piece["start"] <= SHORT and before == after != ""
-
-
-def _byte_kind(byte: int) -> str:
-    """What an ill-formed byte would have been."""
-    return "continuation" if byte < 0xC0 else "lead" if proposed_width(byte) > 1 else "never in UTF-8"
 
 
 def _ill_formed_before(document: bytes, end: int) -> int | None:
