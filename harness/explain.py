@@ -163,8 +163,8 @@ def _infer(
         stage, why = "lookup", "it takes the pretoken whole, which merging leaves in more than one token"
     bad = _ill_formed_before(document, end + NEAR)
     if bad is not None and stage != "special":
-        # Inferred, so the likelier of two: what is wrong after an ill-formed byte is wrong because of it. Which of several
-        # it was is a guess, and so is no part of what the fault is called.
+        # Inferred, so the likelier of two: what is wrong after an ill-formed byte is wrong because of it. Which of
+        # several it was is a guess, and so is no part of what the fault is called.
         stage, why = "scan", f"{why + ', ' if why else ''}after the ill-formed byte {document[bad]:02X} at {bad}"
         kinds, classes = NONE, NONE
     return _inferred(stage, f"inferred: {what}" + (f"; {why}" if why else ""), shown, kinds, classes)
