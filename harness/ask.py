@@ -20,8 +20,8 @@ from tokassay.harness.compare import OTHER, Output, joined
 
 KIND = {"encode": "ids", "encode_batch": "ids", "decode": "texts", "offsets": "spans"}
 # How long culprits of an engine are isolated, over all contracts and blocks, and how many of a block at least; documents
-# after them get the block's own verdict, marked as not isolated. A start and load took 0.2 to 0.5 s on GPT-2, so a minute
-# is over a hundred culprits: an engine that dies of a byte that is everywhere has shown by then what it dies of.
+# after them get the block's own verdict, marked as not isolated. A start and load took 0.2 to 0.5 s on GPT-2, so a
+# minute is over a hundred culprits: an engine that dies of a byte that is everywhere has shown by then what it dies of.
 ISOLATING_S = 60.0
 LEAST_CULPRITS = 3
 UNLISTED = "as the first ones of this block"  # a host lists the first hundred errors of a block
