@@ -19,8 +19,8 @@ from tokassay.harness.blocks import Block, offsets_of
 from tokassay.harness.compare import OTHER, Output, joined
 
 KIND = {"encode": "ids", "encode_batch": "ids", "decode": "texts", "offsets": "spans"}
-# How long culprits of an engine are isolated, over all contracts and blocks, and how many of a block at least; documents
-# after them get the block's own verdict, marked as not isolated. A start and load took 0.2 to 0.5 s on GPT-2, so a
+# How long culprits of an engine are isolated, over all contracts and blocks, and how many of a block at least. Others
+# get the block's own verdict, marked as not isolated. A start and load took 0.2 to 0.5 s on GPT-2, so a
 # minute is over a hundred culprits: an engine that dies of a byte that is everywhere has shown by then what it dies of.
 ISOLATING_S = 60.0
 LEAST_CULPRITS = 3
