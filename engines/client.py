@@ -390,7 +390,8 @@ class Host:
 
     def trace(self, document: bytes) -> list[dict[str, Any]]:
         """The decisions the engine took on one document; raises Unsupported where it cannot tell."""
-        _, body = self._request("trace", document)
+        # The first trace may load what tracing needs: as long as any load may take.
+        _, body = self._request("trace", document, timeout_s=max(self.timeout_s, START_S))
         try:
             decisions: list[dict[str, Any]] = json.loads(bytes(body))["decisions"]
         except (ValueError, KeyError, TypeError) as error:

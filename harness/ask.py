@@ -19,8 +19,9 @@ from tokassay.harness.blocks import Block, offsets_of
 from tokassay.harness.compare import OTHER, Output, joined
 
 KIND = {"encode": "ids", "encode_batch": "ids", "decode": "texts", "offsets": "spans"}
-# How long culprits of one block are isolated, and how many at least; documents after them get the block's own verdict,
-# marked as not isolated. A start and load took 0.2 to 0.5 s on GPT-2, so a minute is over a hundred culprits.
+# How long culprits of an engine are isolated, over all contracts and blocks, and how many of a block at least. Others
+# get the block's own verdict, marked as not isolated. A start and load took 0.2 to 0.5 s on GPT-2, so a
+# minute is over a hundred culprits: an engine that dies of a byte that is everywhere has shown by then what it dies of.
 ISOLATING_S = 60.0
 LEAST_CULPRITS = 3
 UNLISTED = "as the first ones of this block"  # a host lists the first hundred errors of a block
@@ -53,17 +54,27 @@ def errors_of(errors: list[tuple[int, str, str]]) -> dict[int, tuple[str, str]]:
     return {i: ("oom" if kind == "MemoryError" else "error", f"{kind}: {message}") for i, kind, message in errors}
 
 
+@dataclass
+class Isolating:
+    """The seconds that isolating culprits has taken: one for all askers of an engine."""
+
+    spent_s: float = 0.0
+
+
 class Asker:
     """One engine under one contract: a host that is replaced when it dies.
 
     `open_host()` gives a loaded host; `stop()` ends it. Not for two threads at once.
     """
 
-    def __init__(self, open_host: Callable[[], Host], *, threads: int = 1) -> None:
+    def __init__(
+        self, open_host: Callable[[], Host], *, threads: int = 1, isolating: Isolating | None = None
+    ) -> None:
         self._open = open_host
         self._host: Host | None = None
         self.threads = threads
         self.restarts = -1
+        self._isolating = isolating or Isolating()
 
     @property
     def host(self) -> Host:
@@ -127,13 +138,14 @@ class Asker:
         parts: list[Output] = []
         answer = Answer("", 0, 0, 0, 0, 0, 0)
         used = 0
-        end = time.monotonic() + ISOLATING_S
+        start = time.monotonic()
+        end = start + ISOLATING_S - self._isolating.spent_s
         for i in range(block.documents):
             if used >= LEAST_CULPRITS and time.monotonic() > end:
                 verdict, detail = failure(first)
                 answer.failures[i] = (
                     verdict,
-                    f"not isolated: the block fails ({detail}) and {used} documents before it did",
+                    f"not isolated, as the block fails and {used} documents before it did: {detail}",
                 )
                 parts.append(none)
                 continue
@@ -154,6 +166,7 @@ class Asker:
                 self.discard()
                 answer.failures[i] = failure(error)
                 parts.append(none)
+        self._isolating.spent_s += time.monotonic() - start
         # A block that ran out of time, and whose documents together take longer than that, is slow and nothing else.
         slow = isinstance(first, HostTimeout) and answer.ns + answer.host_ns >= self.host.timeout_s * 1e9
         if not answer.failures and not slow:

@@ -137,7 +137,7 @@ def search(count: int, ask: Callable[[int], str], *, everything: bool = False) -
         left = [place for place in range(low + 1, high) if place not in states]
         if not left:
             break
-        middle = min(left, key=lambda place: abs(2 * place - low - high))
+        _, middle = min((abs(2 * place - low - high), place) for place in left)
         if state(middle) == states[low]:
             low = middle
         elif states[middle] == states[high]:

@@ -90,11 +90,13 @@ def difference(
     document: bytes,
     stand_ins: tuple[Side | None, Side | None] = (None, None),
     is_token: Callable[[bytes], bool] = lambda _: False,
+    reaches: Callable[[bytes], bool] = lambda _: True,
 ) -> Difference | None:
     """The first differing token and decision; None where the sides do not differ.
 
     `stand_ins` are traced sides that gave the same ids as `a` and `b`: an oracle under the same variants speaks for an
-    engine that is silent, and what is found so is still `inferred`. `is_token` says whether bytes are a token.
+    engine that is silent, and what is found so is still `inferred`. `is_token` says whether bytes are a token,
+    `reaches` whether merging can form one.
     """
     if same(a, b):
         return None
@@ -118,6 +120,7 @@ def difference(
         trace_expected=tracer(expected),
         trace_got=None if got.decisions is None else tracer(got),
         is_token=is_token,
+        reaches=reaches,
         got_name=got.name,
         expected_name=expected.name,
     )

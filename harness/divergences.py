@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tokassay.harness.blocks import Names
-from tokassay.harness.explain import WINDOW, process_finding
+from tokassay.harness.explain import NOT_ISOLATED, WINDOW, process_finding
 from tokassay.harness.hosts import Target
 from tokassay.harness.judge import EXPLAINED
 from tokassay.harness.load import Loaded
@@ -136,10 +136,12 @@ class Divergences:
 
     @property
     def all(self) -> list[Divergence]:
-        """Failures first, then the declared ones; the most documents first."""
-        return sorted(
-            self._found.values(), key=lambda d: (d.verdict not in FAILED, -d.documents, d.engine, d.signature)
-        )
+        """Failures first, then the declared ones; the most documents first, but those that were not looked at last."""
+
+        def place(d: Divergence) -> tuple[bool, bool, int, str, str]:
+            return d.verdict not in FAILED, d.signature.endswith(NOT_ISOLATED), -d.documents, d.engine, d.signature
+
+        return sorted(self._found.values(), key=place)
 
     def write(self, store: Store, run: str) -> None:
         for ordinal, d in enumerate(self.all):

@@ -12,7 +12,6 @@ from typing import Any
 
 from tokassay.harness.signature import NONE, Cause, Pair, around, ending, traced
 from tokassay.oracles.decisions import first_difference
-from tokassay.oracles.utf8 import proposed_width
 
 Decisions = list[dict[str, Any]]
 Tracer = Callable[[bytes], Decisions | None]
@@ -60,14 +59,15 @@ def explain(
     trace_expected: Tracer,
     trace_got: Tracer | None,
     is_token: Callable[[bytes], bool] = lambda _: False,
+    reaches: Callable[[bytes], bool] = lambda _: True,
     got_name: str = "the engine",
     expected_name: str = "the oracle",
 ) -> Finding:
     """The finding for one document.
 
     `pieces(id)` gives a token's bytes, None for an id that the vocabulary does not have; `is_token` says whether bytes
-    are a token. `trace_got` is None for an engine that cannot be traced: the stage is then inferred from where its
-    tokens end.
+    are a token, `reaches` whether merging can form one. `trace_got` is None for an engine that cannot be traced: the
+    stage is then inferred from where its tokens end.
     """
     token = first_differing(got, expected)
     window, start = _window(document, expected, token, pieces)
@@ -92,13 +92,17 @@ def explain(
             return Finding(str(cause), cause.stage, difference.explanation, **shown)
     following = pieces(got[token + 1]) if token + 1 < len(got) else None
     border = following is not None and is_token((pieces(got[token]) or b"") + following)
-    return _infer(document, start, got, expected, token, pieces, theirs, border, shown, got_name, expected_name)
+    mine = pieces(got[token]) if token < len(got) else None
+    beyond = mine is not None and is_token(mine) and not reaches(mine)
+    return _infer(document, start, got, expected, token, pieces, theirs, border, beyond, shown, got_name, expected_name)
 
 
 def process_finding(verdict: str, why: str, document: bytes) -> Finding:
     """The finding for a document that brought its host down, or made the engine raise."""
     # One that was not isolated did not show it by itself, and is no witness.
-    cause = Cause("ended", "process", (ending(verdict, why), NOT_ISOLATED if why.startswith(NOT_ISOLATED) else ""))
+    alone = not why.startswith(NOT_ISOLATED)
+    how = why if alone else why.partition(": ")[2]
+    cause = Cause("ended", "process", (ending(verdict, how), "" if alone else NOT_ISOLATED))
     return Finding(str(cause), cause.stage, why, document[:WINDOW].hex(), None, [], [])
 
 
@@ -122,6 +126,7 @@ def _infer(
     pieces: Callable[[int], bytes | None],
     decisions: Decisions | None,
     border: bool,
+    beyond: bool,
     shown: dict[str, Any],
     got_name: str,
     expected_name: str,
@@ -147,6 +152,8 @@ def _infer(
         stage = "pretokenize"
         why = f"it leaves the pretoken [{place['start']}, {place['end']}) of rule {place.get('rule', '')}"
         kinds, classes = ("", str(place.get("rule", ""))), around(decisions or (), place["end"])
+    elif beyond:
+        stage, why = "lookup", f"no merging forms {_quoted(mine)} from its bytes, so it was looked up"
     elif border and not _one_kind(place, decisions or (), end):
         # Exact merging would have joined the two: the engine must have cut its pieces there.
         stage, why = "pretokenize", f"it does not join what follows, so it has a border at byte {end}"
@@ -156,9 +163,10 @@ def _infer(
         stage, why = "lookup", "it takes the pretoken whole, which merging leaves in more than one token"
     bad = _ill_formed_before(document, end + NEAR)
     if bad is not None and stage != "special":
-        # Inferred, so the likelier of two: what is wrong after an ill-formed byte is wrong because of it.
+        # Inferred, so the likelier of two: what is wrong after an ill-formed byte is wrong because of it. Which of
+        # several it was is a guess, and so is no part of what the fault is called.
         stage, why = "scan", f"{why + ', ' if why else ''}after the ill-formed byte {document[bad]:02X} at {bad}"
-        kinds, classes = (_byte_kind(document[bad]), ""), NONE
+        kinds, classes = NONE, NONE
     return _inferred(stage, f"inferred: {what}" + (f"; {why}" if why else ""), shown, kinds, classes)
 
 
@@ -171,11 +179,6 @@ def _one_kind(piece: dict[str, Any] | None, decisions: Iterable[dict[str, Any]],
     length, so that it must be a merge that was left out."""
     before, after = around(decisions, cut, str)
     return piece is not None and piece["end"] - piece["start"] <= SHORT and before == after != ""
-
-
-def _byte_kind(byte: int) -> str:
-    """What an ill-formed byte would have been."""
-    return "continuation" if byte < 0xC0 else "lead" if proposed_width(byte) > 1 else "never in UTF-8"
 
 
 def _ill_formed_before(document: bytes, end: int) -> int | None:

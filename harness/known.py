@@ -14,7 +14,8 @@ from tokassay.harness.errors import InputError
 
 @dataclass(frozen=True)
 class Encoding:
-    """One table of encodings.toml. `file` is set where the file is embedded; `catalog` names its catalogue entry."""
+    """One table of encodings.toml. `file` is set where the file is embedded; `catalog` names its catalogue entry, ""
+    for a file that was made here."""
 
     name: str
     aliases: tuple[str, ...]
@@ -63,7 +64,7 @@ def _encoding(name: str, row: dict[str, Any]) -> Encoding:
         format=row["format"],
         sha256=row["sha256"],
         file=row.get("file"),
-        catalog=row["catalog"],
+        catalog=row.get("catalog", ""),
         pattern=row.get("pattern"),
         normalizer=row.get("normalizer", "none"),
         specials=specials,

@@ -15,7 +15,7 @@ from tokassay.engines.client import Host, HostFailure, Unsupported
 from tokassay.engines.environments import lock_path
 from tokassay.engines.roster import EngineSpec, load_roster
 from tokassay.harness import environment
-from tokassay.harness.ask import Asker, failure
+from tokassay.harness.ask import Asker, Isolating, failure
 from tokassay.harness.contract import Contract
 from tokassay.harness.domains import DOMAINS
 from tokassay.harness.errors import InputError
@@ -58,6 +58,7 @@ class Lanes:
         self._platform = environment.platform_key()
         self._loaded: dict[tuple[str, str], Loaded] = {}
         self._spare: dict[tuple[str, str], list[Host]] = {}
+        self._isolating: dict[str, Isolating] = {}
         self._lock = threading.Lock()
         self.builds: dict[str, dict[str, Any]] = {}
 
@@ -113,7 +114,8 @@ class Lanes:
         tokens = vocabulary.tokens
         lengths = np.array([len(t or b"") for t in tokens], dtype=np.uint32)
         known = frozenset(vocabulary.loaded.vocabulary.tokens)
-        subject = Subject(vocabulary.name, asked, oracle, tokens, lengths, known)
+        reaches = vocabulary.loaded.vocabulary.reaches
+        subject = Subject(vocabulary.name, asked, oracle, tokens, lengths, known, reaches)
         return subject, tuple(self._lane(spec, vocabulary, asked) for spec in self.engines)
 
     def _lane(self, spec: EngineSpec, vocabulary: Vocabulary, asked: Contract) -> Lane:
@@ -217,7 +219,9 @@ class Lanes:
                     return spare.pop()
             return self._open(engine, contract)
 
-        return Asker(open_one, threads=self.threads)
+        with self._lock:
+            isolating = self._isolating.setdefault(engine, Isolating())
+        return Asker(open_one, threads=self.threads, isolating=isolating)
 
     def close(self) -> None:
         for hosts in self._spare.values():

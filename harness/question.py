@@ -115,8 +115,9 @@ class Engines:
     def _differ(self, a: Side, b: Side, document: bytes) -> Difference | None:
         a, b = (self._traced(pool, side, document) for pool, side in zip(self._pools, (a, b), strict=True))
         others = [self._stand_in(pool, side, document) for pool, side in zip(self._pools, (a, b), strict=True)]
-        known = self.loaded.vocabulary.tokens.__contains__
-        return difference(a, b, document, (others[0], others[1]), is_token=known)
+        vocabulary = self.loaded.vocabulary
+        known = vocabulary.tokens.__contains__
+        return difference(a, b, document, (others[0], others[1]), is_token=known, reaches=vocabulary.reaches)
 
     def _traced(self, pool: HostPool, side: Side, document: bytes) -> Side:
         if side.outcome != "ids" or side.decisions is not None or len(document) > TRACED:

@@ -11,13 +11,14 @@ from typing import Any
 from tokassay.engines.roster import EngineSpec
 from tokassay.harness.differ import Side
 from tokassay.harness.divergences import Divergence, Witness
+from tokassay.harness.explain import NOT_ISOLATED
 from tokassay.harness.minimal import Minimal, minimize
 from tokassay.harness.store import Store
 
 # One divergence has the seconds that were asked for, all together this many times that: a suite with a hundred
 # divergences is a suite with one cause, and its user waits.
 ALL = 12
-OPERATIONS = ("encode", "encode_batch")  # what can be asked about one document
+IDS = ("encode", "encode_batch")  # operations whose answer is ids
 REDUCED = frozenset({"differ", "crash", "error", "timeout", "oom"})  # flaky ones cannot be replayed
 
 
@@ -43,20 +44,21 @@ def reduce_all(
     first: dict[tuple[Any, ...], int] = {}  # what makes two divergences one in hindsight -> the earlier one's ordinal
     for ordinal, divergence in enumerate(found):
         witness = divergence.witness
-        if witness is None or divergence.verdict not in REDUCED or witness.operation not in OPERATIONS:
+        if witness is None or divergence.verdict not in REDUCED or not _of_ids(divergence, witness):
             continue
         minimal = None
+        alone = not divergence.signature.endswith(NOT_ISOLATED)
         words = ["--vocab", divergence.contract, *options, *(["--specials"] if witness.specials == "on" else [])]
-        if time.monotonic() < deadline:
+        if alone and time.monotonic() < deadline:
             step(f"reducing {divergence.engine}, {divergence.verdict}")
             minimal = minimize(
                 (witness.left, witness.right), witness.loaded, witness.document, roster=roster, seconds=seconds,
-                operation=witness.operation, options=words,
+                operation=witness.operation if witness.operation in IDS else "encode", options=words,
             )  # fmt: skip
-        elif seconds:
+        elif alone and seconds:
             late += 1
         row = {"run": run, "ordinal": ordinal, **_row(witness, minimal), "like": None}
-        for cause in _causes(divergence, witness, minimal) if minimal is not None else ():
+        for cause in _causes(divergence, witness, minimal):
             like = first.setdefault(cause, ordinal)
             row["like"] = like if like != ordinal and row["like"] is None else row["like"]
         store.insert("reduction", row)
@@ -65,11 +67,18 @@ def reduce_all(
         note(f"{late} divergences were not reduced, as {ALL * seconds:g} s were up; to do it: {shlex.join(words)}")
 
 
-def _causes(divergence: Divergence, witness: Witness, minimal: Minimal) -> Iterator[tuple[Any, ...]]:
-    """What two divergences of an engine share if they are one: the smallest document, or the one change of a contract
-    that explains it."""
+def _of_ids(divergence: Divergence, witness: Witness) -> bool:
+    """Whether ids show it, which are all that a reduction asks for: wrong spans may be those of wrong ids."""
+    stage = divergence.detail.get("stage")
+    return witness.operation in IDS or (divergence.verdict == "differ" and stage not in ("decode", "offsets"))
+
+
+def _causes(divergence: Divergence, witness: Witness, minimal: Minimal | None) -> Iterator[tuple[Any, ...]]:
+    """What two divergences of an engine share if they are one: the smallest document, the one change of a contract that
+    explains it, or how the process ended where some of a block's documents were not isolated."""
     who = divergence.contract, witness.specials, divergence.engine, divergence.verdict
-    if minimal.reduced.outcome != "reduced":
+    yield *who, divergence.signature.removesuffix(f" / {NOT_ISOLATED}")
+    if minimal is None or minimal.reduced.outcome != "reduced":
         return
     yield *who, minimal.reduced.document
     if len(minimal.changes) == 1:

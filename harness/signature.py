@@ -17,7 +17,7 @@ Pair = tuple[str, str]
 
 NONE: Pair = ("", "")
 # The fields of a decision that are its kind, by stage.
-KINDS = {"scan": ("path",), "pretokenize": ("rule",), "special": ("id",)}
+KINDS = {"scan": ("path",), "pretokenize": ("rule",)}
 ABSENT = "-"
 
 
@@ -27,7 +27,8 @@ class Cause:
 
     `known` is `traced` (decisions of both sides), `inferred` (from ids and pieces) or `ended` (a side gave no ids).
     `kinds` are the kinds of the first differing decision on either side, `classes` the classes that either side gave
-    the character, or, where the sides cut pieces at different places, those of the characters around the first cut.
+    the character (none where they take another width, for that is another character), or, where the sides cut pieces at
+    different places, those of the characters around the first cut.
     """
 
     known: str
@@ -58,8 +59,13 @@ def traced(difference: Difference, scans: Iterable[Decision]) -> Cause:
     left, right = difference.left or {}, difference.right or {}
     stage = stage_of(difference)
     kinds = _kind(difference.stage, difference.left), _kind(difference.stage, difference.right)
+    if stage == "special":
+        return Cause("traced", stage, _found(difference.left, difference.right))
     if difference.stage in ("scan", "classify"):
-        return Cause("traced", stage, kinds, _apart(str(left.get("class", "")), str(right.get("class", ""))))
+        # Who takes another width reads another character: what class that has is chance.
+        other = "accepted" in difference.fields
+        classes = NONE if other else _apart(str(left.get("class", "")), str(right.get("class", "")))
+        return Cause("traced", stage, kinds, classes)
     if difference.stage == "pretokenize":
         cuts = [int(side["end"]) for side in (left, right) if side]
         starts = {int(side["start"]) for side in (left, right) if side}
@@ -104,6 +110,16 @@ def _kind(stage: str, decision: Decision | None) -> str:
     if decision is None:
         return ABSENT
     return "/".join(str(decision.get(field, ABSENT)) for field in fields)
+
+
+def _found(left: Decision | None, right: Decision | None) -> Pair:
+    """Which side has found a special token where the other has none, or the longer one of two."""
+    if left is None or right is None or left["start"] != right["start"]:
+        mine = right is None or (left is not None and left["start"] < right["start"])
+        return ("found", ABSENT) if mine else (ABSENT, "found")
+    if left["end"] == right["end"]:
+        return "id", "id"
+    return ("longer", "shorter") if left["end"] > right["end"] else ("shorter", "longer")
 
 
 def _apart(left: str, right: str) -> Pair:

@@ -47,6 +47,16 @@ class Vocabulary:
         """What the ranks alone say about merging; made once."""
         return derive_pairs(self.tokens)
 
+    @cached_property
+    def _order(self) -> dict[Pair, int]:
+        return _ordered(self.merges or ())
+
+    def reaches(self, token: bytes) -> bool:
+        """Whether merging its bytes forms a token. No merging gives one out that its own bytes do not form."""
+        if self.merges is None:
+            return len(_merge(token, self.tokens.get, _NEVER)) <= 2
+        return len(token) < 2 or _forms(token, self._order)
+
     def ids(self) -> dict[int, bytes]:
         """id -> bytes, special tokens included (as their UTF-8)."""
         table: dict[int, bytes] = {}
@@ -131,10 +141,15 @@ def _merge(token: bytes, rank: Callable[[bytes, int], int], limit: int) -> list[
 
 def unreachable_by_pairs(tokens: Iterable[bytes], merges: Iterable[Pair]) -> tuple[bytes, ...]:
     """The tokens of two bytes or more that merging their bytes by the pairs does not form."""
+    order = _ordered(merges)
+    return tuple(t for t in tokens if len(t) > 1 and not _forms(t, order))
+
+
+def _ordered(merges: Iterable[Pair]) -> dict[Pair, int]:
     order: dict[Pair, int] = {}
     for number, pair in enumerate(merges):
         order.setdefault(pair, number)
-    return tuple(t for t in tokens if len(t) > 1 and not _forms(t, order))
+    return order
 
 
 def _forms(token: bytes, order: Mapping[Pair, int]) -> bool:

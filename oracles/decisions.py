@@ -37,6 +37,7 @@ COMPARED: Mapping[str, tuple[str, ...]] = {
 }
 
 COARSE = frozenset("LNSO")
+WHOLE = "whole piece"  # the path of a look-up that took a piece as it is
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,8 @@ def first_difference(
     exception are special tokens, which a document may simply not have: those are compared whenever either
     side has one.
     """
+    # A piece that a side looked up whole has no merges to be compared: what is given out for it is.
+    whole = {each["offset"] for each in (*left, *right) if each["stage"] == "lookup" and each.get("path") == WHOLE}
     for stage in STAGES:
         ours, theirs = _of_stage(left, stage), _of_stage(right, stage)
         if stage != "special" and not (ours and theirs):
@@ -110,6 +113,8 @@ def first_difference(
                 continue
             if not (_of_stage(left, "lookup") and _of_stage(right, "lookup")):
                 continue
+        if stage == "merge":
+            ours, theirs = ([each for each in side if each["offset"] not in whole] for side in (ours, theirs))
         for index in range(max(len(ours), len(theirs))):
             one = ours[index] if index < len(ours) else None
             other = theirs[index] if index < len(theirs) else None

@@ -15,7 +15,7 @@ from tokassay.oracles import greedy, merge, tiktoken_bytes, utf8
 from tokassay.oracles import normalize as nfc
 from tokassay.oracles.bytepolicy import ALPHABET, Scanned, prefixed, scan
 from tokassay.oracles.classes import classes
-from tokassay.oracles.decisions import Decision
+from tokassay.oracles.decisions import WHOLE, Decision
 from tokassay.oracles.errors import OracleError, Reject, Unsupported
 from tokassay.oracles.pretokenize import Pretokenizer
 from tokassay.oracles.special import Segment, Specials
@@ -384,7 +384,7 @@ class Oracle:
         piece = scanned.data[start:end]
         found.append({"stage": "pretokenize", "offset": low, "path": "split", "start": low, "end": high, "rule": rule})
         parts = self._parts(piece, whole_first=whole_first, record=_merge_recorder(low, found))
-        path = "whole piece" if whole_first and piece in self.tokens else "part"
+        path = WHOLE if whole_first and piece in self.tokens else "part"
         at = start
         for part, identity in zip(parts, self._ids(parts), strict=True):
             first, last = scanned.document_span(at, at + len(part))

@@ -37,7 +37,7 @@ def list_vocabularies(as_json: AsJson = False) -> None:
         }
         for e in known.encodings()
     ]
-    named = {e.catalog for e in known.encodings()}
+    named = {e.catalog for e in known.encodings() if e.catalog}
     others = [
         {
             "name": entry.slug,

@@ -81,3 +81,19 @@ def test_first_differing() -> None:
     assert first_differing([1, 2, 3], [1, 2, 3]) == 3
     assert first_differing([1, 2], [1, 2, 3]) == 2
     assert first_differing([1, 9], [1, 2, 3]) == 1
+
+
+@pytest.mark.parametrize(("reached", "stage"), [(True, "merge"), (False, "lookup")])
+def test_a_token_that_no_merging_forms_was_looked_up(reached: bool, stage: str) -> None:
+    """In a part of a piece: as a whole piece it would be told by its place."""
+    finding = explain(
+        b"aba",
+        [2, 0],
+        [0, 1, 0],
+        pieces=TOKENS.get,
+        is_token=lambda t: t in TOKENS.values(),
+        reaches=lambda _: reached,
+        trace_expected=lambda _: [{"stage": "pretokenize", "offset": 0, "start": 0, "end": 3, "rule": "rule"}],
+        trace_got=None,
+    )
+    assert finding.stage == stage

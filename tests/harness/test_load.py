@@ -109,6 +109,9 @@ def test_every_known_encoding_names_a_catalogue_entry_of_its_digest() -> None:
     from tokassay.corpora.fetch import find_entry
 
     for encoding in known.encodings():
+        assert encoding.catalog or encoding.file
+        if not encoding.catalog:  # made here
+            continue
         assert find_entry(encoding.catalog).sha256 == encoding.sha256
         assert encoding.pattern is None or encoding.pattern in known.patterns()
 

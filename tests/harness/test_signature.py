@@ -22,6 +22,10 @@ def lookup(start: int, end: int, identity: int) -> dict[str, Any]:
     return {"stage": "lookup", "offset": start, "path": "part", "start": start, "end": end, "id": identity}
 
 
+def special(start: int, end: int, identity: int) -> dict[str, Any]:
+    return {"stage": "special", "offset": start, "path": "", "start": start, "end": end, "id": identity}
+
+
 SCANS = [scan(0, 1, 0x61, "Ll"), scan(1, 1, 0x31, "Nd"), scan(2, 1, 0x20, "S")]
 
 
@@ -29,7 +33,7 @@ SCANS = [scan(0, 1, 0x61, "Ll"), scan(1, 1, 0x31, "Nd"), scan(2, 1, 0x20, "S")]
     ("left", "right", "expected"),
     [
         ([scan(0, 2, 0xE9, "Ll")], [scan(0, 1, 0xC3, "Lu", "ill-formed")],
-         "traced scan well-formed / ill-formed (Ll | Lu)"),
+         "traced scan well-formed / ill-formed"),
         ([scan(0, 2, 0xE9, "Ll")], [scan(0, 2, 0xE9, "Cn")], "traced classify well-formed / well-formed (L | O)"),
         ([scan(0, 2, 0xE9, "Ll")], [scan(0, 2, 0xE9, "Lu")], "traced classify well-formed / well-formed (Ll | Lu)"),
         ([scan(0, 1, 255, "L", "ill-formed a")], [scan(0, 1, 255, "So", "ill-formed b")],
@@ -38,6 +42,9 @@ SCANS = [scan(0, 1, 0x61, "Ll"), scan(1, 1, 0x31, "Nd"), scan(2, 1, 0x20, "S")]
         ([*SCANS, piece(0, 3, "1")], [*SCANS, piece(0, 2, "1")], "traced pretokenize 1 / 1 (N | S)"),
         ([lookup(0, 1, 5)], [lookup(0, 1, 6)], "traced id map"),
         ([lookup(0, 2, 5)], [lookup(0, 1, 6)], "traced lookup"),
+        ([special(1, 5, 9)], [], "traced special found / -"),
+        ([special(7, 9, 8)], [special(1, 5, 9), special(7, 9, 8)], "traced special - / found"),
+        ([special(1, 3, 8)], [special(1, 5, 9)], "traced special shorter / longer"),
     ],
 )  # fmt: skip
 def test_causes(left: list[dict[str, Any]], right: list[dict[str, Any]], expected: str) -> None:

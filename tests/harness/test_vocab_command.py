@@ -35,6 +35,7 @@ def test_list(capsys: pytest.CaptureFixture[str]) -> None:
         "cl100k_base",
         "o200k_base",
         "o200k_harmony",
+        "traps",
     ]
     assert states["llama3"] == "to fetch"
     assert any(row["name"] == "albert-30k-clean" for row in listed["catalogue"])

@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "engines" / "dat_bpe" / "csrc"
 GREEDY = ROOT / "engines" / "dat_greedy" / "csrc"
 WARNINGS = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wpedantic", "-Werror"]
+THREADS = ["-g", "-O1", "-fsanitize=thread"]
 # family, contractions, digits (pretokenize.h) and the rank file of each.
 FAMILIES = {
     "gpt2": ((0, 1, 0), "r50k_base.tiktoken"),
@@ -152,6 +153,12 @@ def build(target: Path, *flags: str, driver: str = "driver.c") -> Path:
     command = [*compiler(), "-std=c11", *WARNINGS, *flags, "-pthread", *(f"-I{folder}" for folder in folders)]
     subprocess.run([*command, str(Path(__file__).with_name(driver)), "-o", str(target)], check=True)
     return target
+
+
+def unrandomized() -> list[str]:
+    """What a command needs before it under the thread sanitizer: its shadow memory collides with some kernels' address
+    randomization."""
+    return ["setarch", "-R"] if shutil.which("setarch") and sys.platform == "linux" else []
 
 
 def run(command: Sequence[str | Path], **environment: str) -> str:

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 import tempfile
 from pathlib import Path
 
@@ -16,13 +14,12 @@ import cases
 def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        driver = cases.build(folder / "driver", "-g", "-O1", "-fsanitize=thread")
-        # The sanitizer's shadow memory collides with some kernels' address randomization: it is turned off.
-        fixed = ["setarch", "-R"] if shutil.which("setarch") and sys.platform == "linux" else []
+        driver = cases.build(folder / "driver", *cases.THREADS)
+        fixed = cases.unrandomized()
         for family, (_, file) in cases.FAMILIES.items():
             case = cases.write_case(folder / "case", family, cases.ranks(file), cases.documents(3, 1500, 20_000))
             print(f"{family}: {cases.run([*fixed, driver, 'races', case], TSAN_OPTIONS='halt_on_error=1')}")
-        driver = cases.build(folder / "greedy", "-g", "-O1", "-fsanitize=thread", driver="greedy.c")
+        driver = cases.build(folder / "greedy", *cases.THREADS, driver="greedy.c")
         case = cases.write_greedy(folder / "case", cases.ranks("r50k_base.tiktoken"), cases.documents(7, 1500, 20_000))
         print(f"greedy: {cases.run([*fixed, driver, 'races', case], TSAN_OPTIONS='halt_on_error=1')}")
 

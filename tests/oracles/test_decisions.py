@@ -140,3 +140,15 @@ def test_a_missing_merge_is_a_difference(make_oracle: Callable[..., Oracle]) -> 
     found = first_difference(ours, theirs, ("oracle", "engine"))
     assert found is not None and found.stage == "merge"
     assert found.explanation.endswith("engine has no such decision")
+
+
+def test_a_piece_looked_up_whole_differs_in_the_look_up(make_oracle: Callable[..., Oracle]) -> None:
+    """It has no merges; whoever took it so differs in what it gives out, and not at all where that is the same."""
+    document = b"hello world, hello"
+    ours = make_oracle("gpt2").decisions(document)
+    whole = [dict(each, path="whole piece") if each["stage"] == "lookup" else each for each in ours]
+    whole = [each for each in whole if each["stage"] != "merge"]
+    assert first_difference(whole, ours) is None
+    wrong = [dict(each, id=1) if each["stage"] == "lookup" and each["offset"] == 5 else each for each in whole]
+    found = first_difference(wrong, ours)
+    assert found is not None and (found.stage, found.fields) == ("lookup", ("id",))

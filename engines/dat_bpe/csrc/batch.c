@@ -123,7 +123,12 @@ static void line_up(batch_worker *self, size_t number)
         job->chunks[self->newest].behind = number;
     }
     self->newest = number;
-    (void)pthread_mutex_lock(&job->placing);
+    if (PLANTED(62, (job->chunks[number].done = 1, atomic_load(&job->placed) != number), 0)) {
+        return;
+    }
+    if (PLANTED(61, 0, 1)) {
+        (void)pthread_mutex_lock(&job->placing);
+    }
     job->chunks[number].done = 1;
     size_t placed = atomic_load_explicit(&job->placed, memory_order_relaxed);
     for (; placed < job->chunk_count && job->chunks[placed].done; placed++) {
@@ -131,7 +136,9 @@ static void line_up(batch_worker *self, size_t number)
         job->total += job->chunks[placed].count;
     }
     atomic_store_explicit(&job->placed, placed, memory_order_release);
-    (void)pthread_mutex_unlock(&job->placing);
+    if (PLANTED(61, 0, 1)) {
+        (void)pthread_mutex_unlock(&job->placing);
+    }
 }
 
 static void *work(void *argument)

@@ -102,11 +102,13 @@ DAT_INLINE DAT_TARGET unsigned DAT_NAME(scan)(const uint8_t *p, const uint8_t *e
     word = __builtin_bswap32(word);
     /* Three bytes, the first neither E0 nor ED: those must be looked at closer. */
     uint32_t lead = word >> 24;
-    if ((word & 0xF0C0C000u) == 0xE0808000u && lead != 0xE0 && lead != 0xED) {
+    if (PLANTED(12, (word & 0xF0C00000u) == 0xE0800000u, (word & 0xF0C0C000u) == 0xE0808000u) && lead != 0xE0 &&
+        lead != 0xED) {
         *value = _pext_u32(word, 0x0F3F3F00u);
         return 3;
     }
-    if ((word & 0xE0C00000u) == 0xC0800000u && lead >= 0xC2) {
+    if (PLANTED(22, (word & 0x00C00000u) == 0x00800000u && lead < 0xE0 && lead != 0xC0 && lead != 0xC1,
+                (word & 0xE0C00000u) == 0xC0800000u && lead >= 0xC2)) {
         *value = _pext_u32(word, 0x1F3F0000u);
         return 2;
     }

@@ -5,6 +5,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Faults planted on purpose: `wrong` in a build with -DDAT_PLANTED=n and nowhere else. tests/native/planted.py says what each
+ * is, and that an audit finds it. */
+#ifdef DAT_PLANTED
+#define PLANTED(n, wrong, right) (DAT_PLANTED == (n) ? (wrong) : (right))
+#else
+#define PLANTED(n, wrong, right) (right)
+#endif
+
 typedef enum {
     DAT_OK = 0,
     DAT_NO_MEMORY,

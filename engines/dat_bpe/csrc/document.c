@@ -148,7 +148,7 @@ static dat_status encode_stretch(encoding *self, const uint8_t *document, const 
 {
     const dat_vocab *vocab = self->vocab;
     const dat_matcher *matcher = &vocab->specials.normalized;
-    const int matching = specials && matcher->count > 0;
+    const int matching = PLANTED(41, 0, specials && matcher->count > 0);
     dat_normal *work = &self->scratch->normal;
     const uint8_t *text = p;
     size_t size = (size_t)(end - p);
@@ -208,7 +208,7 @@ dat_status dat_encode(const dat_vocab *vocab, dat_scratch *scratch, const uint8_
     encoding self = {vocab, scratch, out, marks, trace, 0, 0, 0};
     const int plain = vocab->before.nfc == NULL && !vocab->before.prefix_space &&
                       (!specials || vocab->specials.normalized.count == 0);
-    const int matching = specials && vocab->specials.raw.count > 0;
+    const int matching = PLANTED(41, 0, specials && vocab->specials.raw.count > 0);
     dat_status status = DAT_OK;
 #ifdef DAT_TRACE
     if (trace != NULL) {

@@ -3,12 +3,12 @@
 /* The index of a piece that is one token and may be taken whole, or DAT_NONE. */
 static uint32_t whole_piece(const dat_vocab *vocab, const uint8_t *piece, size_t size, int tracing)
 {
-    if (size > vocab->longest || (tracing && !vocab->ignore_merges)) {
+    if (size > vocab->longest || (tracing && !PLANTED(51, 1, vocab->ignore_merges))) {
         return DAT_NONE;
     }
     uint32_t index = dat_find(&vocab->trie, piece, size);
     /* A look-up of the whole piece is only exact for a token that its own bytes merge to. */
-    if (index < vocab->count && (vocab->ignore_merges || (vocab->merges.flags[index] & DAT_REACHABLE))) {
+    if (index < vocab->count && (PLANTED(51, 1, vocab->ignore_merges) || (vocab->merges.flags[index] & DAT_REACHABLE))) {
         return index;
     }
     return DAT_NONE;
@@ -118,7 +118,7 @@ void dat_seed(const dat_vocab *vocab, dat_scratch *scratch)
     for (uint32_t i = 0; i < vocab->count && i < most; i++) {
         size_t size;
         const uint8_t *text = dat_token(vocab, i, &size);
-        if (size > 0 && size <= DAT_CACHE_BYTES && (vocab->merges.flags[i] & DAT_REACHABLE)) {
+        if (size > 0 && size <= DAT_CACHE_BYTES && (PLANTED(52, 1, 0) || (vocab->merges.flags[i] & DAT_REACHABLE))) {
             uint64_t low, high;
             dat_cache_key(text, size, vocab->text + vocab->text_size, &low, &high);
             const uint32_t ids[DAT_WIDE_IDS] = {vocab->ids[i]};

@@ -48,6 +48,9 @@ static inline unsigned peek(const dat_text *text, const uint8_t *p, unsigned *wi
     uint32_t value;
     *width = dat_scan(p, text->end, &value);
     record_scan(text, p, value, *width);
+    if (PLANTED(32, value > (DAT_ILL_FORMED | 0xF4), 0)) {
+        __builtin_trap(); /* "no byte above F4 comes here" */
+    }
     return dat_class(text->classes, value);
 }
 

@@ -2,8 +2,7 @@
 #ifndef DAT_SCAN_H
 #define DAT_SCAN_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "common.h"
 
 /* Set in the value of a byte that is taken alone. */
 #define DAT_ILL_FORMED 0x80000000u
@@ -24,7 +23,7 @@ static inline unsigned dat_scan(const uint8_t *p, const uint8_t *end, uint32_t *
         *value = b0;
         return 1;
     }
-    if (dat_between(b0, 0xC2, 0xDF)) {
+    if (dat_between(b0, 0xC2, 0xDF) || PLANTED(21, dat_between(b0, 0x80, 0xBF), 0)) {
         if (left >= 2 && dat_between(p[1], 0x80, 0xBF)) {
             *value = ((uint32_t)(b0 & 0x1Fu) << 6) | (p[1] & 0x3Fu);
             return 2;
@@ -33,7 +32,7 @@ static inline unsigned dat_scan(const uint8_t *p, const uint8_t *end, uint32_t *
         /* E0: no overlong form. ED: no surrogate. */
         uint8_t low = b0 == 0xE0 ? 0xA0 : 0x80;
         uint8_t high = b0 == 0xED ? 0x9F : 0xBF;
-        if (left >= 3 && dat_between(p[1], low, high) && dat_between(p[2], 0x80, 0xBF)) {
+        if (left >= 3 && (PLANTED(11, 1, 0) || (dat_between(p[1], low, high) && dat_between(p[2], 0x80, 0xBF)))) {
             *value = ((uint32_t)(b0 & 0x0Fu) << 12) | ((uint32_t)(p[1] & 0x3Fu) << 6) | (p[2] & 0x3Fu);
             return 3;
         }
@@ -47,6 +46,9 @@ static inline unsigned dat_scan(const uint8_t *p, const uint8_t *end, uint32_t *
                      ((uint32_t)(p[2] & 0x3Fu) << 6) | (p[3] & 0x3Fu);
             return 4;
         }
+    }
+    if (PLANTED(31, b0 == 0xFF, 0)) {
+        __builtin_trap();
     }
     *value = b0 | DAT_ILL_FORMED;
     return 1;

@@ -341,7 +341,7 @@ static void start_finder(finder *found, const dat_vocab *vocab, dat_split_room *
     found->split = split;
     found->status = vocab->splitter != NULL ? dat_split_start(vocab->splitter, split, p, end) : DAT_OK;
     found->rest_stop = found->long_stop = NULL;
-    found->marking = cuts && vocab->ignore_merges && vocab->unreachable > 0;
+    found->marking = cuts && PLANTED(51, 1, vocab->ignore_merges) && vocab->unreachable > 0;
     found->base_border = 1;
 }
 

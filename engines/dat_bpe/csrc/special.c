@@ -139,6 +139,9 @@ static const uint8_t *find(const dat_matcher *matcher, const uint8_t *p, const u
         for (const uint8_t *q = p; q < end; q++) {
             state = dat_step(&matcher->trie, state, *q);
             if (state < 0) {
+                if (PLANTED(42, *stop == NULL, 0)) {
+                    p = q;
+                }
                 break;
             }
             if (matcher->trie.values[state] != DAT_NONE) {

@@ -369,7 +369,7 @@ static int may_be_word(const builder *made, uint32_t index, int ignore_merges)
 {
     size_t size;
     (void)given(made, index, &size);
-    return size > 0 && size <= DAT_CACHE_BYTES && (ignore_merges || (made->flags[index] & DAT_REACHABLE));
+    return size > 0 && size <= DAT_CACHE_BYTES && (PLANTED(51, 1, ignore_merges) || (made->flags[index] & DAT_REACHABLE));
 }
 
 /* Whether there was a place for the word near where it is searched. */
@@ -432,7 +432,10 @@ static size_t fill_cuts(const builder *made, uint64_t *filter, uint64_t *never, 
             uint32_t left, right;
             unsigned left_width = dat_scan(text + start, text + size, &left);
             unsigned right_width = dat_scan(text + at, text + size, &right);
-            if (start + left_width == at && !(left & DAT_ILL_FORMED) && right_width > 0 && !(right & DAT_ILL_FORMED)) {
+            /* Plant 21 is one of reading documents: the tables stay right. */
+            int planted = PLANTED(21, (text[start] & 0xC0) == 0x80, 0);
+            if (!planted && start + left_width == at && !(left & DAT_ILL_FORMED) && right_width > 0 &&
+                !(right & DAT_ILL_FORMED)) {
                 uint64_t bit = dat_cut_bit(left, right, bits);
                 filter[bit >> 6] |= UINT64_C(1) << (bit & 63);
             } else {
