@@ -124,10 +124,10 @@ class Engines:
         return pool.trace(side, document)
 
     def _stand_in(self, pool: HostPool, side: Side, document: bytes) -> Side | None:
-        """The oracle under the variants of a side that is not traced, where it gives the same ids."""
+        """The oracle under the variants of a side that is not traced in full, where it gives the same ids."""
         contract = pool.target.contract
         # Held to the oracle of its own contract, an engine that differs is one for which no oracle speaks.
-        if side.outcome != "ids" or side.decisions is not None or contract.algorithm == "opaque":
+        if side.outcome != "ids" or side.complete or contract.algorithm == "opaque":
             return None
         if any(other.target.spec.name == ORACLE and other.target.contract == contract for other in self._pools):
             return None

@@ -36,6 +36,7 @@ class Lane:
     offset_unit: str
     entry_points: Mapping[str, str]
     traces: bool
+    stages: frozenset[str]  # those that its trace speaks of
     modifiers: Mapping[str, Any]
     unsupported: str = ""
     failed: tuple[str, str] | None = None
@@ -226,6 +227,7 @@ class _Run:
             is_token=self.subject.known.__contains__,
             trace_expected=self.tracer(ORACLE, held.own.contract),
             trace_got=self.tracer(lane.engine, lane.contract) if lane.traces else None,
+            stages=lane.stages,
             got_name=lane.engine,
             expected_name="the oracle",
         ).detail()
