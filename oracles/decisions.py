@@ -83,7 +83,8 @@ def _same_class(left: object, right: object) -> bool:
     return (one in COARSE or other in COARSE) and coarse(one) == coarse(other)
 
 
-def _differing(left: Decision, right: Decision, stage: str) -> tuple[str, ...]:
+def differing(left: Decision, right: Decision, stage: str) -> tuple[str, ...]:
+    """The fields on which two sides must agree and do not."""
     fields = []
     for field in COMPARED[stage]:
         if field not in left or field not in right:
@@ -138,7 +139,7 @@ def _first_of(stage: str, ours: list[Decision], theirs: list[Decision], names: t
             who, lacks = names if one is not None else names[::-1]
             text = f"{who} {describe(present)}; {lacks} has no such decision"
             return Difference(stage, index, one, other, COMPARED[stage], text)
-        fields = _differing(one, other, stage)
+        fields = differing(one, other, stage)
         if fields:
             text = f"{names[0]} {describe(one)}; {names[1]} {describe(other)}"
             return Difference(stage, index, one, other, fields, text)

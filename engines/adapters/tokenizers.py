@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import tokenizers
 
 if TYPE_CHECKING:
     from tokassay.engines.host import Unsupported
+
+
+REACH = 32  # characters behind a place that may change what stands before it
 
 
 class Adapter:
@@ -18,6 +23,7 @@ class Adapter:
     operations = ("encode", "encode_batch", "decode", "offsets")
     entries = ("whole", "documents_list", "batch_flat", "batch_list")
     offset_unit = "chars"
+    stages = ("special", "normalize", "pretokenize", "lookup")
     rejects = (UnicodeDecodeError,)
 
     def version(self) -> str:
@@ -58,3 +64,56 @@ class Adapter:
 
     def offsets(self, item: str) -> list[tuple[int, int]]:
         return self.tokenizer.encode(item, add_special_tokens=False).offsets
+
+    def trace(self, document: bytes) -> list[dict[str, Any]]:
+        """Added tokens and ids as encoded; its normalizer and its pre-tokenizer, asked for each stretch between."""
+        text = self.prepare(document)
+        made = self.tokenizer.encode(text, add_special_tokens=False)
+        at = [0, *accumulate(len(character.encode()) for character in text)]  # the byte at which a character begins
+        known = self.tokenizer.get_added_tokens_decoder()
+        added = {n for n, token in known.items() if not (token.special and self.tokenizer.encode_special_tokens)}
+        widths = [len(t.encode() if n in added else t) for n, t in zip(made.ids, made.tokens, strict=True)]
+        ends = list(accumulate(widths))
+        exact = bool(ends) and ends[-1] == len(document)  # tokens in the byte alphabet: a character a byte
+        found: list[dict[str, Any]] = []
+        done = 0
+        for n, (number, (first, last)) in enumerate(zip(made.ids, made.offsets, strict=True)):
+            span = (ends[n] - widths[n], ends[n]) if exact else (at[first], at[last])
+            place = {"offset": span[0], "start": span[0], "end": span[1], "id": number}
+            if number not in added:
+                found.append({"stage": "lookup", "path": "Encoding.ids", **place})
+                continue
+            found += self.cut(text, done, first, at)
+            found.append({"stage": "special", "path": "added token", **place})
+            done = last
+        return found + self.cut(text, done, len(text), at)
+
+    def cut(self, text: str, first: int, last: int, at: list[int]) -> list[dict[str, Any]]:
+        """What normalizer and pre-tokenizer do with the characters [first, last), in bytes of the document."""
+        spans = [(at[n], at[n + 1]) for n in range(first, last)]  # what stands behind each character of the result
+        text, found = text[first:last], []
+        normalizer, splitter = self.tokenizer.normalizer, self.tokenizer.pre_tokenizer
+        normal = normalizer.normalize_str(text) if normalizer else text
+        if normal != text:
+            spans, start = [], 0
+            while start < len(text):
+                end = start + 1
+                while end < len(text) and not parted(normalizer.normalize_str, text[start : end + REACH], end - start):
+                    end += 1
+                low, high = at[first + start], at[first + end]
+                chunk = normalizer.normalize_str(text[start:end])
+                spans += [(low, high)] * len(chunk)
+                if chunk != text[start:end]:
+                    found.append({"stage": "normalize", "offset": low, "path": "Normalizer", "start": low, "end": high})
+                start = end
+        for _, (start, end) in splitter.pre_tokenize_str(normal) if splitter else [(normal, (0, len(normal)))]:
+            if start < end:
+                low, high = spans[start][0], spans[end - 1][1]
+                piece = {"stage": "pretokenize", "offset": low, "path": "PreTokenizer", "start": low, "end": high}
+                found.append(piece)
+        return found
+
+
+def parted(normalize: Callable[[str], str], text: str, at: int) -> bool:
+    """Whether a normalizer does the same with a text as with its parts before and from `at`."""
+    return normalize(text) == normalize(text[:at]) + normalize(text[at:])
