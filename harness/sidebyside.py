@@ -191,4 +191,5 @@ def _told(decision: Decision | None, side: Side, document: bytes) -> dict[str, A
     """A decision with what it means in words."""
     if decision is None:
         return None
-    return {**decision, "meaning": row(decision, document, side.variants.partition("@")[0]).meaning}
+    told = row(decision, document, side.variants.partition("@")[0])
+    return {**decision, "span": list(extent(decision)), "meaning": told.meaning}

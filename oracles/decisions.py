@@ -160,7 +160,7 @@ def _taken_whole(
     if took[0] == took[1] or one is None or other is None:
         return None
     who, merges = names if took[0] else names[::-1]
-    text = f"{who} {describe(one if took[0] else other)}, looked up whole; {merges} merges that piece"
+    text = f"{who} {describe(one if took[0] else other)}; {merges} merges that piece"
     return Difference("lookup", found.index, one, other, ("path",), text)
 
 
@@ -210,4 +210,5 @@ def describe(decision: Decision) -> str:
         return f"joins {get('left')} and {get('right')} at {place} (rank {get('rank')})"
     if "start" not in decision:
         return f"gives token {get('id')} at {decision['offset']}"
-    return f"gives bytes {get('start')}..{get('end')} token {get('id')}"
+    whole = ", looked up whole" if get("path") == WHOLE else ""
+    return f"gives bytes {get('start')}..{get('end')} token {get('id')}{whole}"
