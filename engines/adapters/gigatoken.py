@@ -70,3 +70,13 @@ class Adapter:
 
     def decode(self, ids: Any) -> bytes:
         return bytes(self.tokenizer.decode(ids))
+
+    def trace(self, document: bytes) -> list[dict[str, Any]]:
+        """The pieces of its pretokenizer, which is GPT-2's whatever was loaded."""
+        if not self.stages:
+            raise Unsupported("gigatoken tells the pieces of GPT-2's pattern only")
+        found, at = [], 0
+        for piece in gigatoken.pretokenizer(document):
+            start, at = at, at + len(piece)
+            found.append({"stage": "pretokenize", "offset": start, "path": "pretokenizer", "start": start, "end": at})
+        return found

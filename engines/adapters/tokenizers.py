@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 
 REACH = 32  # characters behind a place that may change what stands before it
+SPACES = ("\u0120", "\u2581")  # how pre-tokenizers write a space: in the byte alphabet, and as a block
 
 
 class Adapter:
@@ -72,46 +73,59 @@ class Adapter:
         at = [0, *accumulate(len(character.encode()) for character in text)]  # the byte at which a character begins
         known = self.tokenizer.get_added_tokens_decoder()
         added = {n for n, token in known.items() if not (token.special and self.tokenizer.encode_special_tokens)}
-        widths = [len(t.encode() if n in added else t) for n, t in zip(made.ids, made.tokens, strict=True)]
-        ends = list(accumulate(widths))
-        exact = bool(ends) and ends[-1] == len(document)  # tokens in the byte alphabet: a character a byte
         found: list[dict[str, Any]] = []
+        run: list[Any] = []
         done = 0
-        for n, (number, (first, last)) in enumerate(zip(made.ids, made.offsets, strict=True)):
-            span = (ends[n] - widths[n], ends[n]) if exact else (at[first], at[last])
-            place = {"offset": span[0], "start": span[0], "end": span[1], "id": number}
-            if number not in added:
-                found.append({"stage": "lookup", "path": "Encoding.ids", **place})
+        end = (None, "", (len(text), len(text)))
+        for number, token, (first, last) in [*zip(made.ids, made.tokens, made.offsets, strict=True), end]:
+            if number is not None and number not in added:
+                run.append((number, token, at[first], at[last]))
                 continue
-            found += self.cut(text, done, first, at)
-            found.append({"stage": "special", "path": "added token", **place})
-            done = last
-        return found + self.cut(text, done, len(text), at)
-
-    def cut(self, text: str, first: int, last: int, at: list[int]) -> list[dict[str, Any]]:
-        """What normalizer and pre-tokenizer do with the characters [first, last), in bytes of the document."""
-        spans = [(at[n], at[n + 1]) for n in range(first, last)]  # what stands behind each character of the result
-        text, found = text[first:last], []
-        normalizer, splitter = self.tokenizer.normalizer, self.tokenizer.pre_tokenizer
-        normal = normalizer.normalize_str(text) if normalizer else text
-        if normal != text:
-            spans, start = [], 0
-            while start < len(text):
-                end = start + 1
-                while end < len(text) and not parted(normalizer.normalize_str, text[start : end + REACH], end - start):
-                    end += 1
-                low, high = at[first + start], at[first + end]
-                chunk = normalizer.normalize_str(text[start:end])
-                spans += [(low, high)] * len(chunk)
-                if chunk != text[start:end]:
-                    found.append({"stage": "normalize", "offset": low, "path": "Normalizer", "start": low, "end": high})
-                start = end
-        for _, (start, end) in splitter.pre_tokenize_str(normal) if splitter else [(normal, (0, len(normal)))]:
-            if start < end:
-                low, high = spans[start][0], spans[end - 1][1]
-                piece = {"stage": "pretokenize", "offset": low, "path": "PreTokenizer", "start": low, "end": high}
-                found.append(piece)
+            found += self.between(text[done:first], at[done : first + 1], run)
+            if number is not None:
+                found.append(record("special", "added token", at[first], at[last], id=number))
+            run, done = [], last
         return found
+
+    def between(self, text: str, at: list[int], run: list[Any]) -> list[dict[str, Any]]:
+        """What became of the text between added tokens, and the tokens of `run` in it."""
+        normalizer, splitter = self.tokenizer.normalizer, self.tokenizer.pre_tokenizer
+        normalize = normalizer.normalize_str if normalizer else str
+        changed, found = normalize(text) != text, []
+        normal, spans, start = "", [], 0  # what stands behind each character of the text that was made
+        while start < len(text):
+            end = start + 1
+            while changed and end < len(text) and not parted(normalize, text[start : end + REACH], end - start):
+                end += 1
+            chunk = normalize(text[start:end])
+            normal += chunk
+            spans += [(at[start], at[end], chunk == text[start:end])] * len(chunk)
+            if chunk != text[start:end]:
+                found.append(record("normalize", "Normalizer", at[start], at[end]))
+            start = end
+        behind = []  # and behind each byte
+        for character, (low, high, same) in zip(normal, spans, strict=True):
+            width = len(character.encode())
+            one_by_one = same and high - low == width
+            behind += [(low + n, low + n + 1) if one_by_one else (low, high) for n in range(width)]
+        pieces = splitter.pre_tokenize_str(normal) if splitter and normal else [(normal, (0, len(normal)))]
+        if pieces[0][0][:1] in SPACES and normal[:1] not in (" ", pieces[0][0][:1]):
+            found.append(record("normalize", "prefix space", at[0], at[0]))
+            behind = [(at[0], at[0]), *behind]
+        for _, (first, last) in pieces:
+            if first < last:
+                found.append(record("pretokenize", "PreTokenizer", spans[first][0], spans[last - 1][1]))
+        exact, done = sum(len(token) for _, token, *_ in run) == len(behind), 0  # in the byte alphabet
+        for number, token, low, high in run:
+            if exact:
+                low, high = behind[done][0], behind[done + len(token) - 1][1]
+            found.append(record("lookup", "Encoding.ids", low, high, id=number))
+            done += len(token)
+        return found
+
+
+def record(stage: str, path: str, start: int, end: int, **more: int) -> dict[str, Any]:
+    return {"stage": stage, "offset": start, "path": path, "start": start, "end": end, **more}
 
 
 def parted(normalize: Callable[[str], str], text: str, at: int) -> bool:

@@ -6,6 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+import sentencepiece
+from tokassay.engines.client import Host
+from tokassay.engines.environments import install
 from tokassay.engines.roster import load_roster
 from tokassay.harness.contract import Contract
 from tokassay.harness.hosts import open_host, target
@@ -100,3 +103,64 @@ def test_the_comparison_can_fail(gpt2: Loaded) -> None:
     plain = traces("tokenizers", gpt2, ["e\u0301".encode()], gpt2.contract)[0][0]
     found = first_difference(plain, changed, stages=stages)
     assert found is not None and found.stage == "normalize"
+
+
+@pytest.mark.network
+@pytest.mark.parametrize(("name", "stage"), [("gigatoken", "pretokenize"), ("tokie", "lookup"), ("budtiktok", "lookup")])
+def test_engines_in_environments_of_their_own(gpt2: Loaded, name: str, stage: str) -> None:
+    install(ROSTER[name])
+    neutral = [text for text in TEXTS if "\u1100" not in text]
+    assert held(name, gpt2, neutral, gpt2.contract) == {stage}
+
+
+# -- sentencepiece: its models are no contract that the oracle has, but their pieces say what they stand for ---------
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A small model with byte fallback, NFKC as its normalizer, and the dummy prefix."""
+    folder = tmp_path_factory.mktemp("sp")
+    text = folder / "text.txt"
+    text.write_text("\n".join(f"hello world number {n} and some more words" for n in range(200)), encoding="utf-8")
+    sentencepiece.SentencePieceTrainer.train(
+        input=str(text), model_prefix=str(folder / "small"), vocab_size=320, model_type="bpe", byte_fallback=True,
+        normalization_rule_name="nfkc", remove_extra_whitespaces=False, minloglevel=2,
+    )  # fmt: skip
+    return str(folder / "small.model")
+
+
+def told_by_sentencepiece(model: str, document: bytes) -> tuple[list[dict[str, Any]], list[int]]:
+    with Host(ROSTER["sentencepiece"]) as host:
+        host.load({"algorithm": "opaque"}, {"source": model})
+        rows = host.encode([document]).output.rows()  # type: ignore[union-attr]
+        assert host.stages() == ("normalize", "lookup")
+        return host.trace(document), rows[0]
+
+
+@pytest.mark.parametrize("text", ["hello world", "a  b", "more words, 12 words", "zé\U0001f600", "", " x"])
+def test_sentencepiece_tells_the_bytes_behind_its_pieces(model: str, text: str) -> None:
+    told, ids = told_by_sentencepiece(model, text.encode())
+    tokens = [each for each in told if each["stage"] == "lookup"]
+    assert [each["id"] for each in tokens] == ids
+    processor = sentencepiece.SentencePieceProcessor(model_file=model)
+    done = 0
+    for each in tokens:
+        assert each["start"] == done
+        done = each["end"]
+        piece = processor.id_to_piece(each["id"])
+        behind = text.encode()[each["start"] : each["end"]]
+        if processor.is_byte(each["id"]):
+            # Of a character that no piece has, its last byte stands for all of it.
+            assert behind == b"" or behind.endswith(bytes([int(piece[3:5], 16)]))
+        else:
+            assert behind.decode() in (piece.replace("\u2581", " "), piece.replace("\u2581", " ")[1:])
+    assert done == len(text.encode())
+
+
+def test_sentencepiece_tells_what_its_normalizer_did(model: str) -> None:
+    """The dummy prefix, and U+FB01, which NFKC makes `fi`; a space that is written as a block is no change."""
+    told, _ = told_by_sentencepiece(model, "a \ufb01 b".encode())
+    changes = [(each["path"], each["start"], each["end"]) for each in told if each["stage"] == "normalize"]
+    assert changes == [("prefix space", 0, 0), ("Normalize", 2, 5)]
+    told, _ = told_by_sentencepiece(model, b" a b")
+    assert ("Normalize", 0, 1) not in [(each["path"], each["start"], each["end"]) for each in told]

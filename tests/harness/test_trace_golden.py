@@ -45,7 +45,7 @@ FACTS = {
 CLASSES = {
     "e0407970": ["Ll", "Po", "Ll", "Ll"],  # U+00E0, @, y, p
     "898881ab": ["Ll", "Lu", "Ll", "Pi"],  # U+012B, U+012A, U+0123, U+00AB
-    "bd9b9ae9": ["No", "Ll", "Lu", "Ll"],  # U+00BD, U+013D... see below
+    "bd9b9ae9": ["No", "Lu", "Ll", "Ll"],  # U+00BD, U+013D, U+013C, U+00E9
 }
 
 
