@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tokassay.harness.differ import Decision, Side, spoken_for
-from tokassay.harness.traces import extent, ordered, row
-from tokassay.oracles.decisions import STAGES, differing, first_difference
+from tokassay.harness.traces import extent, meaning, ordered
+from tokassay.oracles.decisions import STAGES, compared, differing, first_difference
 
 IDS = "its ids"  # who told a token's place of a side that told nothing: tokens have the vocabulary's bytes
 
@@ -48,11 +48,6 @@ class SideBySide:
     first: int | None = None
     sentence: str = ""
 
-    @property
-    def around(self) -> int:
-        """The byte that a reader wants to see: where the sides part first, else the first byte."""
-        return 0 if self.first is None else self.pairs[self.first].at
-
 
 def side_by_side(
     document: bytes, left: Side, right: Side | None = None, stand_ins: Sequence[Side | None] = (None, None)
@@ -61,19 +56,18 @@ def side_by_side(
     own = left.told, frozenset() if right is None else right.told
     a = with_ids(spoken_for(left, stand_ins[0]))
     if right is None:
-        return SideBySide(document, a, None, own, tuple(Pair(str(d["stage"]), extent(d)[0], d, None, None) for d in told(a)))
+        pairs = [Pair(str(each["stage"]), extent(each)[0], each, None, None) for each in told(a)]
+        return SideBySide(document, a, None, own, tuple(pairs))
     b = with_ids(spoken_for(right, stand_ins[1]))
     mine, theirs = told(a), told(b)
     both = a.told & b.told
-    pairs = tuple(aligned(mine, theirs, both))
+    rows = tuple(aligned(mine, theirs, both))
     found = first_difference(mine, theirs, (a.name, b.name), both)
     if found is None:
-        return SideBySide(document, a, b, own, pairs)
-    parted = [
-        n for n, pair in enumerate(pairs)
-        if (found.left is not None and pair.left is found.left) or (found.right is not None and pair.right is found.right)
-    ]  # fmt: skip
-    return SideBySide(document, a, b, own, pairs, parted[0], found.explanation)
+        return SideBySide(document, a, b, own, rows)
+    records = {id(each) for each in (found.left, found.right) if each is not None}
+    first = next(n for n, row in enumerate(rows) if {id(row.left), id(row.right)} & records)
+    return SideBySide(document, a, b, own, rows, first, found.explanation)
 
 
 def told(side: Side) -> list[dict[str, Any]]:
@@ -94,19 +88,22 @@ def with_ids(side: Side) -> Side:
 
 def aligned(left: Sequence[Decision], right: Sequence[Decision], both: Iterable[str] = STAGES) -> list[Pair]:
     """The pairs of two traces, piece by piece; `both` are the stages that both sides tell of."""
-    comparable = frozenset(both)
+    counted = {id(each) for each in compared(left, right, frozenset(both))}
     cuts = _cuts(left, right)
     found: list[Pair] = []
     mine, theirs = _grouped(left, cuts), _grouped(right, cuts)
     for group in sorted(mine.keys() | theirs.keys()):
         for stage in STAGES:
-            pairs = _joined(mine[group][stage], theirs[group][stage])
-            for one, other in pairs:
+            for one, other in _joined(mine[group][stage], theirs[group][stage]):
                 present = one if one is not None else other
                 assert present is not None
-                same = None if stage not in comparable else None not in (one, other) and not differing(one, other, stage)
+                same = None if id(present) not in counted else _same(one, other, stage)
                 found.append(Pair(stage, extent(present)[0], one, other, same))
     return found
+
+
+def _same(one: Decision | None, other: Decision | None, stage: str) -> bool:
+    return one is not None and other is not None and not differing(one, other, stage)
 
 
 def _cuts(left: Iterable[Decision], right: Iterable[Decision]) -> list[int]:
@@ -191,5 +188,5 @@ def _told(decision: Decision | None, side: Side, document: bytes) -> dict[str, A
     """A decision with what it means in words."""
     if decision is None:
         return None
-    told = row(decision, document, side.variants.partition("@")[0])
-    return {**decision, "span": list(extent(decision)), "meaning": told.meaning}
+    words = meaning(decision, document, side.variants.partition("@")[0])
+    return {**decision, "span": list(extent(decision)), "meaning": words}

@@ -39,6 +39,8 @@ COMPARED: Mapping[str, tuple[str, ...]] = {
     "lookup": ("start", "end", "id"),
 }
 
+# Stages of which a document may have nothing to say: where both sides speak of them, silence is a decision.
+MAY_BE_EMPTY = frozenset(("special", "normalize", "merge"))
 COARSE = frozenset("LNSO")
 WHOLE = "whole piece"  # the path of a look-up that takes a piece as it is, before any merge
 PREFIX_SPACE = "prefix space"  # the path of a `normalize` that puts one before the text
@@ -100,10 +102,6 @@ def _of_stage(decisions: Iterable[Decision], stage: str) -> list[Decision]:
     return sorted((each for each in decisions if each["stage"] == stage), key=lambda each: int(each["offset"]))
 
 
-# Stages of which a document may have nothing to say: where both sides speak of them, silence is a decision.
-MAY_BE_EMPTY = frozenset(("special", "normalize", "merge"))
-
-
 def first_difference(
     left: Sequence[Decision],
     right: Sequence[Decision],
@@ -116,17 +114,30 @@ def first_difference(
     merges where both look up tokens; a stage that only one side records is not compared.
     """
     for stage in STAGES:
-        ours, theirs = _of_stage(left, stage), _of_stage(right, stage)
-        if stage == "merge":
-            ours, theirs = _merges(left, right), _merges(right, left)
-        if not (ours or theirs) or (stages is not None and stage not in stages):
-            continue
-        if not (ours and theirs) and stage not in (MAY_BE_EMPTY if stages is not None else _taken(left, right)):
-            continue
+        ours, theirs = _compared(left, right, stage, stages)
         found = _first_of(stage, ours, theirs, names)
         if found is not None:
             return _taken_whole(found, left, right, names) or found
     return None
+
+
+def compared(left: Sequence[Decision], right: Sequence[Decision], stages: Collection[str]) -> list[Decision]:
+    """The decisions of both sides that `first_difference` looks at."""
+    return [each for stage in STAGES for side in _compared(left, right, stage, stages) for each in side]
+
+
+def _compared(
+    left: Sequence[Decision], right: Sequence[Decision], stage: str, stages: Collection[str] | None
+) -> tuple[list[Decision], list[Decision]]:
+    """What is compared of a stage, in order; nothing where it is not."""
+    ours, theirs = _of_stage(left, stage), _of_stage(right, stage)
+    if stage == "merge":
+        ours, theirs = _merges(left, right), _merges(right, left)
+    if stages is not None and stage not in stages:
+        return [], []
+    if not (ours and theirs) and stage not in (MAY_BE_EMPTY if stages is not None else _taken(left, right)):
+        return [], []
+    return ours, theirs
 
 
 def _first_of(stage: str, ours: list[Decision], theirs: list[Decision], names: tuple[str, str]) -> Difference | None:
@@ -149,7 +160,7 @@ def _first_of(stage: str, ours: list[Decision], theirs: list[Decision], names: t
 def _taken_whole(
     found: Difference, left: Sequence[Decision], right: Sequence[Decision], names: tuple[str, str]
 ) -> Difference | None:
-    """Where merges differ because one side alone took the piece whole, by look-up: that, as a difference of `lookup`."""
+    """Where merges differ because one side alone took the piece whole: that, as a difference of `lookup`."""
     if found.stage != "merge":
         return None
     piece = min(int(each["offset"]) for each in (found.left, found.right) if each is not None)
