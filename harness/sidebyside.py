@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tokassay.harness.differ import Decision, Side, spoken_for
-from tokassay.harness.traces import extent, meaning, ordered
+from tokassay.harness.traces import extent, ordered, row
 from tokassay.oracles.decisions import STAGES, compared, differing, first_difference
 
 IDS = "its ids"  # who told a token's place of a side that told nothing: tokens have the vocabulary's bytes
@@ -56,18 +56,17 @@ def side_by_side(
     own = left.told, frozenset() if right is None else right.told
     a = with_ids(spoken_for(left, stand_ins[0]))
     if right is None:
-        pairs = [Pair(str(each["stage"]), extent(each)[0], each, None, None) for each in told(a)]
-        return SideBySide(document, a, None, own, tuple(pairs))
+        return SideBySide(document, a, None, own, tuple(aligned(document, told(a), (), ())))
     b = with_ids(spoken_for(right, stand_ins[1]))
     mine, theirs = told(a), told(b)
     both = a.told & b.told
-    rows = tuple(aligned(mine, theirs, both))
+    pairs = tuple(aligned(document, mine, theirs, both))
     found = first_difference(mine, theirs, (a.name, b.name), both)
     if found is None:
-        return SideBySide(document, a, b, own, rows)
+        return SideBySide(document, a, b, own, pairs)
     records = {id(each) for each in (found.left, found.right) if each is not None}
-    first = next(n for n, row in enumerate(rows) if {id(row.left), id(row.right)} & records)
-    return SideBySide(document, a, b, own, rows, first, found.explanation)
+    first = next(n for n, pair in enumerate(pairs) if {id(pair.left), id(pair.right)} & records)
+    return SideBySide(document, a, b, own, pairs, first, found.explanation)
 
 
 def told(side: Side) -> list[dict[str, Any]]:
@@ -86,7 +85,9 @@ def with_ids(side: Side) -> Side:
     return replace(side, decisions=(*(side.decisions or ()), *made), stages=side.told | {"lookup"})
 
 
-def aligned(left: Sequence[Decision], right: Sequence[Decision], both: Iterable[str] = STAGES) -> list[Pair]:
+def aligned(
+    document: bytes, left: Sequence[Decision], right: Sequence[Decision], both: Iterable[str] = STAGES
+) -> list[Pair]:
     """The pairs of two traces, piece by piece; `both` are the stages that both sides tell of."""
     counted = {id(each) for each in compared(left, right, frozenset(both))}
     cuts = _cuts(left, right)
@@ -98,7 +99,7 @@ def aligned(left: Sequence[Decision], right: Sequence[Decision], both: Iterable[
                 present = one if one is not None else other
                 assert present is not None
                 same = None if id(present) not in counted else _same(one, other, stage)
-                found.append(Pair(stage, extent(present)[0], one, other, same))
+                found.append(Pair(stage, extent(present, document)[0], one, other, same))
     return found
 
 
@@ -144,8 +145,7 @@ def _placed(side: list[Decision]) -> list[tuple[tuple[int, int], Decision]]:
             found.append(((offset, merges[offset]), each))
             merges[offset] += 1
         else:
-            start, end = extent(each)
-            found.append(((offset, int(end > start or "start" not in each and "next" not in each)), each))
+            found.append(((offset, int(each.get("end", each.get("next")) != offset)), each))
     return found
 
 
@@ -188,5 +188,5 @@ def _told(decision: Decision | None, side: Side, document: bytes) -> dict[str, A
     """A decision with what it means in words."""
     if decision is None:
         return None
-    words = meaning(decision, document, side.variants.partition("@")[0])
-    return {**decision, "span": list(extent(decision)), "meaning": words}
+    told = row(decision, document, side.variants.partition("@")[0])
+    return {**decision, "span": list(extent(decision, document)), "bytes": told.bytes, "meaning": told.meaning}

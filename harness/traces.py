@@ -61,12 +61,13 @@ def rows(decisions: Iterable[Decision], document: bytes, policy: str = "") -> li
 
 def row(decision: Decision, document: bytes, policy: str = "") -> Row:
     """One decision as a row."""
-    start, end = extent(decision)
+    start, end = extent(decision, document)
+    merged = str(decision["left"]) + str(decision["right"]) if decision["stage"] == "merge" else ""
     return Row(
         offset=start,
         stage=str(decision["stage"]),
         path=str(decision.get("rule") or decision.get("path") or ""),
-        bytes=document[start:end].hex(" "),
+        bytes=(bytes.fromhex(merged) or document[start:end]).hex(" "),
         width=f"{decision['proposed']}/{decision['accepted']}" if "proposed" in decision else "",
         next=str(decision.get("next", "")),
         meaning=meaning(decision, document, policy),
@@ -74,14 +75,16 @@ def row(decision: Decision, document: bytes, policy: str = "") -> Row:
     )
 
 
-def extent(decision: Decision) -> tuple[int, int]:
-    """The byte span (start, end) that a decision is about. A merge's offset is its piece's, its position within."""
+def extent(decision: Decision, document: bytes) -> tuple[int, int]:
+    """The byte span (start, end) that a decision is about. A merge's offset is its piece's, its position within; where it
+    merges bytes that the document has not (a replacement, say), its span is empty, at the piece."""
     if "start" in decision and "end" in decision:
         return int(decision["start"]), int(decision["end"])
     start = int(decision.get("offset", 0))
     if decision["stage"] == "merge":
-        start += int(decision.get("position", 0))
-        return start, start + (len(str(decision["left"])) + len(str(decision["right"]))) // 2
+        merged = bytes.fromhex(str(decision["left"]) + str(decision["right"]))
+        at = start + int(decision.get("position", 0))
+        return (at, at + len(merged)) if document[at : at + len(merged)] == merged else (start, start)
     if "next" in decision:
         return start, int(decision["next"])
     return start, start + int(decision.get("accepted") or 0)
@@ -90,7 +93,7 @@ def extent(decision: Decision) -> tuple[int, int]:
 def meaning(decision: Decision, document: bytes, policy: str = "") -> str:
     """One decision in words."""
     stage = str(decision["stage"])
-    start, end = extent(decision)
+    start, end = extent(decision, document)
     piece = bracketed(document[start:end])
     if stage == "scan":
         return scanned(decision, document, policy)
@@ -119,7 +122,7 @@ def named_class(name: str) -> str:
 
 def scanned(decision: Decision, document: bytes, policy: str) -> str:
     """What a scanner took and why: a well-formed sequence, or one byte and what was wrong with it."""
-    start, end = extent(decision)
+    start, end = extent(decision, document)
     taken = document[start:end]
     kind = f", class {named_class(str(decision['class']))}" if decision.get("class") else ""
     if not taken:
@@ -180,25 +183,3 @@ def spoken(own: Collection[str], side: Side) -> str:
 def ordered(stages: Collection[str]) -> list[str]:
     """Stages in the pipeline's order."""
     return [stage for stage in STAGES if stage in stages]
-
-
-def render(side: Side, document: bytes) -> None:
-    """Print a trace as a table."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    console = Console(highlight=False)
-    console.print(f"{side.name} {side.version} under {side.variants}, document {bracketed(document)}", markup=False)
-    if not side.complete:
-        console.print(f"it tells of {', '.join(ordered(side.told))}", markup=False)
-    table = Table("at", "stage", "bytes", "width", "meaning", "path or rule", "next")
-    stage = ""
-    for each in rows(side.decisions or (), document, side.variants.partition("@")[0]):
-        if stage == "lookup" and each.stage != stage:
-            table.add_section()  # a piece is done
-        stage = each.stage
-        cells = (str(each.offset), each.stage, each.bytes, each.width, each.meaning, each.path, each.next)
-        table.add_row(*(Text(cell, overflow="fold") for cell in cells))
-    console.print(table)
-    console.print(f"ids {' '.join(map(str, side.ids))}", markup=False)

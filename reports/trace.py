@@ -87,7 +87,6 @@ def render_trace(value: Mapping[str, Any]) -> str:
         rows=[(n, value["rows"][n]) for n in chosen],
         left_out=len(value["rows"]) - len(chosen),
         kinds=_used(value["rows"]),
-        shown=lambda start, end: document[start:end].hex(" ").upper(),
     )  # fmt: skip
 
 

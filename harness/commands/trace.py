@@ -24,7 +24,6 @@ from tokassay.harness.commands.options import (
 
 if TYPE_CHECKING:
     from tokassay.harness.compared import Compared
-    from tokassay.harness.differ import Side
     from tokassay.harness.sidebyside import SideBySide
 
 app = typer.Typer()
@@ -93,7 +92,6 @@ def _alone(engine: str, what: Asked, document: bytes, html: Path | None, as_json
     from tokassay.harness.hosts import target
     from tokassay.harness.sidebyside import side_by_side, to_json
     from tokassay.harness.sides import ask_side
-    from tokassay.harness.traces import render
 
     side = ask_side(target(engine, what.contract, what.roster), what.loaded, document, roster=what.roster)
     if as_json:
@@ -105,12 +103,38 @@ def _alone(engine: str, what: Asked, document: bytes, html: Path | None, as_json
         remedy = "trace dat-bpe or oracle, or set it against one: --against oracle"
         typer.echo(f"tokassay: {side.name} cannot be traced; {remedy}", err=True)
         raise typer.Exit(NOTHING)
+    beside = side_by_side(document, side)
     if html is not None:
-        vocabulary = what.loaded.contract.vocabulary
-        _page(html, {**to_json(side_by_side(document, side)), "vocabulary": vocabulary, "command": command})
+        _page(html, {**to_json(beside), "vocabulary": what.loaded.contract.vocabulary, "command": command})
     if not as_json:
-        render(side, document)
+        render(beside)
         _wrote(html)
+
+
+def render(beside: SideBySide) -> None:
+    """Print one side's trace as a table, piece by piece."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text as Plain
+    from tokassay.harness.pieces import bracketed
+    from tokassay.harness.traces import ordered, rows
+
+    side, document = beside.left, beside.document
+    console = Console(highlight=False)
+    console.print(f"{side.name} {side.version} under {side.variants}, document {bracketed(document)}", markup=False)
+    if not side.complete:
+        console.print(f"it tells of {', '.join(ordered(side.told))}", markup=False)
+    table = Table("at", "stage", "bytes", "width", "meaning", "path or rule", "next")
+    stage = ""
+    told = (pair.left for pair in beside.pairs if pair.left is not None)
+    for each in rows(told, document, side.variants.partition("@")[0]):
+        if stage == "lookup" and each.stage != stage:
+            table.add_section()  # a piece is done
+        stage = each.stage
+        cells = (str(each.offset), each.stage, each.bytes, each.width, each.meaning, each.path, each.next)
+        table.add_row(*(Plain(cell, overflow="fold") for cell in cells))
+    console.print(table)
+    console.print(f"ids {' '.join(map(str, side.ids))}", markup=False)
 
 
 def _page(path: Path, value: dict[str, Any]) -> None:
@@ -167,10 +191,10 @@ def _table(beside: SideBySide, everything: bool) -> Any:
     low = 0 if everything or first is None else max(0, min(first - BEFORE, len(pairs) - ROWS))
     high = len(pairs) if everything else min(len(pairs), low + ROWS)
     caption = f"rows {low + 1} to {high} of {len(pairs)}; --all shows them" if high - low < len(pairs) else None
-    made = Table("at", "stage", "bytes", Plain(beside.left.name), "", Plain(beside.right.name), caption=caption)
-    for column in (3, 5):
-        made.columns[column].overflow = "fold"
-        made.columns[column].ratio = 1
+    made = Table("at", "stage", "bytes", caption=caption)
+    made.add_column(Plain(beside.left.name), overflow="fold")
+    made.add_column("")
+    made.add_column(Plain(beside.right.name), overflow="fold")
     group = ""
     for n in range(low, high):
         pair = pairs[n]
@@ -192,8 +216,8 @@ def _table(beside: SideBySide, everything: bool) -> Any:
 
 
 def _cell(told: Any, same: bool) -> str:
-    """A decision in words, with its path or rule; the other side's, where both are the same, in one."""
+    """A decision in words, a piece with its rule; the second side's, where both are the same, as that."""
     if told is None:
         return ""
-    sign = "~ " if told.inferred else ""
-    return f"{sign}same" if same else f"{sign}{told.meaning}" + (f" ({told.path})" if told.path else "")
+    rule = f", by `{told.path}`" if told.stage == "pretokenize" and told.path else ""
+    return ("~ " if told.inferred else "") + ("same" if same else f"{told.meaning}{rule}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tokassay.harness.traces import fault, row
+from tokassay.harness.traces import extent, fault, row
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,10 @@ def test_the_later_stages() -> None:
     assert row(merge, document).meaning == "[he] + [ll] -> [hell], rank 7"
     assert row(merge, document).bytes == "68 65 6c 6c"
     # A merge's position is within its piece.
-    assert row({**merge, "offset": 5, "position": 2}, document).offset == 7
+    within = {**merge, "offset": 5, "position": 1, "left": b"wo".hex(), "right": b"rl".hex()}
+    assert row(within, document).offset == 6
+    # What a replacement brought in is not in the document.
+    assert extent({**within, "left": "efbf", "right": "bd"}, document) == (5, 5)
     piece = {"stage": "pretokenize", "offset": 5, "start": 5, "end": 11, "rule": "letters"}
     assert (row(piece, document).meaning, row(piece, document).path) == ("the piece [ world]", "letters")
     lookup = {"stage": "lookup", "offset": 5, "start": 5, "end": 11, "id": 995}
