@@ -1,4 +1,4 @@
-"""Two engines on one document: both answers and traces, where they part first, and which part of a contract explains it."""
+"""Two engines on one document: both answers and traces, where they part first, and what of a contract explains it."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class Compared:
         return side_by_side(self.document, *self.sides, self.stand_ins)
 
     def sentences(self, traces: bool = True) -> list[str]:
-        """In words: the same or not, the first differing decision and how it is known, what would explain it by contract.
-        With `traces`, a decision that differs though the ids are the same is told too."""
+        """In words: the same or not, the first differing decision and how it is known, what would explain it by
+        contract. With `traces`, a decision that differs though the ids are the same is told too."""
         if not self.compared:
             return ["nothing was compared: a side cannot take part"]
         if self.found is None:

@@ -147,7 +147,7 @@ def difference(
 
 
 def spoken_for(side: Side, other: Side | None) -> Side:
-    """`side` with the decisions of `other`, an oracle that gave the same ids, in the stages that it tells nothing of itself.
+    """`side` with the decisions of `other`, an oracle that gave the same ids, in the stages that it says nothing of.
 
     These records are marked `inferred`, in the order of `other`'s. Where the two part in a stage that both tell of, the
     one does not speak for the other: `side` is returned as it is.

@@ -103,8 +103,8 @@ def explain(
 
 
 def _hidden(difference: Difference, stages: Collection[str] | None, document: bytes) -> bool:
-    """Whether an earlier stage, of which a side says nothing, is the likelier cause of a traced difference: the scan of an
-    ill-formed byte for pieces, merges for tokens."""
+    """Whether an earlier stage, of which a side says nothing, is the likelier cause of a traced difference: the scan of
+    an ill-formed byte for pieces, merges for tokens."""
     if stages is None:
         return False
     if difference.stage == "lookup":
@@ -147,8 +147,8 @@ def _infer(
     expected_name: str,
     agreed: Collection[str] = (),
 ) -> Finding:
-    """The stage, from where the engine's first differing token ends and which pretoken of the oracle it lies in. Those that
-    are `agreed` were decided alike."""
+    """The stage, from where the engine's first differing token ends and which pretoken of the oracle it lies in. Those
+    that are `agreed` were decided alike."""
     mine = pieces(got[token]) if token < len(got) else b""
     right = pieces(expected[token]) if token < len(expected) else b""
     what = f"at byte {start} {got_name} has {_quoted(mine)}, {expected_name} {_quoted(right)}"

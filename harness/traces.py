@@ -165,7 +165,7 @@ def fault(document: bytes, at: int) -> str:
         if not 0x80 <= byte <= 0xBF:
             return f"{leads} {which}, is no continuation (80-BF)"
         if i == 1 and not low <= byte <= high:
-            return f"{leads} {which}, is none of {low:02X}-{high:02X}: it would be {else_it_is}"
+            return f"{leads} {which}, is none of {low:02X}-{high:02X}: {else_it_is}"
     return f"{lead:02X} was not accepted"
 
 

@@ -1,4 +1,4 @@
-"""What every page is made with: one environment for the templates, and bytes as markup. Nothing hostile gets through."""
+"""What every page is made with: one environment for the templates, and bytes as markup. Nothing hostile passes."""
 
 from __future__ import annotations
 

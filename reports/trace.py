@@ -1,7 +1,7 @@
 """One or two traces of a document as one HTML file: the bytes with what each side made of them, and every decision.
 
-The page is made from the object of `tokassay trace --json` (docs/FORMATS.md) and from nothing else. It has inline style, no
-script, and fetches nothing.
+The page is made from the object of `tokassay trace --json` (docs/FORMATS.md) and from nothing else. It has inline style,
+no script, and fetches nothing.
 """
 
 from __future__ import annotations
@@ -70,11 +70,12 @@ class Span:
 
 
 def render_trace(value: Mapping[str, Any]) -> str:
-    """The page, as text, from the object of `tokassay trace --json`. Documents appear as hex and as visible text only."""
+    """The page, as text, from the object of `tokassay trace --json`. Documents appear as hex and visible text only."""
     document = bytes.fromhex(value["document"])
     low, high = window(len(document), _at(value))
     first = value["first"]
-    chosen = [n for n, row in enumerate(value["rows"]) if low <= row["at"] < high or len(document) <= WHOLE or n == first]
+    whole = len(document) <= WHOLE
+    chosen = [n for n, row in enumerate(value["rows"]) if whole or low <= row["at"] < high or n == first]
     if len(chosen) > ROWS:
         start = max(0, min(chosen.index(first) - ROWS // 4 if first is not None else 0, len(chosen) - ROWS))
         chosen = chosen[start : start + ROWS]
@@ -193,7 +194,6 @@ def _cells(spans: Sequence[Span], at: int, end: int) -> list[Cell]:
 
 def _used(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
     """(letter, word) of the classes that occur, in the order of KINDS."""
-    seen = {
-        kind_of(str(each["class"])) for row in rows for each in row["decisions"] if each is not None and each.get("class")
-    }
+    told = (each for row in rows for each in row["decisions"] if each is not None and each.get("class"))
+    seen = {kind_of(str(each["class"])) for each in told}
     return [(letter, word) for letter, word in KINDS.items() if letter in seen]

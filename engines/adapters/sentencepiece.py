@@ -51,11 +51,11 @@ class Adapter:
         edges = sorted({*origin, len(document)})
         for start, end in pairwise(edges):
             made = b"".join(normal[n : n + 1] for n, at in enumerate(origin[: len(normal)]) if at == start)
-            was = document[start:end]
-            if start == 0 and made != was and made.startswith(SPACE) and was[:1] != b" ":
+            plain = document[start:end].replace(b" ", SPACE)  # a space that is written as a block is none the less a space
+            if start == 0 and made.startswith(SPACE) and (made == SPACE + plain or not plain.startswith(SPACE)):
                 found.append(record("normalize", "prefix space", 0, 0))
                 made = made[len(SPACE) :]
-            if made != was.replace(b" ", SPACE):  # a space that is written as a block is none the less a space
+            if made != plain:
                 found.append(record("normalize", "Normalize", start, end))
         made = self.processor.encode(document, return_type="offset_mapping")
         for number, (start, end) in zip(made["ids"], made["offsets"], strict=True):

@@ -37,7 +37,8 @@ class Adapter:
     def trace(self, document: bytes) -> list[dict[str, Any]]:
         """The bytes behind each token."""
         made = self.tokenizer.encode_with_offsets(self.prepare(document), False)
+        path = {"stage": "lookup", "path": "encode_with_offsets"}
         return [
-            {"stage": "lookup", "offset": start, "path": "encode_with_offsets", "start": start, "end": end, "id": number}
+            {**path, "offset": start, "start": start, "end": end, "id": number}
             for number, (start, end) in zip(made.ids, made.offsets, strict=True)
         ]

@@ -41,7 +41,8 @@ def whole(oracle_of: Callable[..., Oracle]) -> Side:
 def side(name: str, oracle: Oracle, document: bytes) -> Side:
     ids = tuple(oracle.encode(document))
     tokens = tuple(oracle.decode([number]) for number in ids)
-    return Side(name, variants="byte-alphabet@16.0", ids=ids, tokens=tokens, decisions=tuple(oracle.decisions(document)))
+    told = tuple(oracle.decisions(document))
+    return Side(name, variants="byte-alphabet@16.0", ids=ids, tokens=tokens, decisions=told)
 
 
 def other_ids(whole: Side, **fields: Any) -> Side:

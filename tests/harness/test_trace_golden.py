@@ -1,7 +1,7 @@
 """`tokassay trace` on three inputs that engines have gone wrong on, word for word; the facts in it are checked apart.
 
-The files beside this one are what is printed, with the version left out. They are read by people: whoever knows UTF-8 should
-find each line self-explanatory.
+The files beside this one are what is printed, with the version left out. They are read by people: whoever knows UTF-8
+should find each line self-explanatory.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Facts:
 
 
 def byte_id(byte: int) -> int:
-    """GPT-2's id of a byte: the printable ones of Latin-1 come first, then the others (bytes_to_unicode of its release)."""
+    """GPT-2's id of a byte: the printable ones of Latin-1 come first, then the others (`bytes_to_unicode`)."""
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     return [*printable, *(each for each in range(256) if each not in printable)].index(byte)
 

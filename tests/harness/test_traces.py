@@ -12,10 +12,10 @@ from tokassay.harness.traces import extent, fault, row
         (b"\xe0@yp", "E0 leads three bytes, but the next byte, 40, is no continuation (80-BF)"),
         (b"\xe1@yp", "E1 leads three bytes, but the next byte, 40, is no continuation (80-BF)"),
         (b"\xe1\x80@", "E1 leads three bytes, but the third byte, 40, is no continuation (80-BF)"),
-        (b"\xe0\x80\x80", "E0 leads three bytes, but the next byte, 80, is none of A0-BF: it would be an overlong form"),
-        (b"\xed\xa0\x80", "ED leads three bytes, but the next byte, A0, is none of 80-9F: it would be a surrogate"),
-        (b"\xf0\x80\x80\x80", "F0 leads four bytes, but the next byte, 80, is none of 90-BF: it would be an overlong form"),
-        (b"\xf4\x90\x80\x80", "F4 leads four bytes, but the next byte, 90, is none of 80-8F: it would be above U+10FFFF"),
+        (b"\xe0\x80\x80", "E0 leads three bytes, but the next byte, 80, is none of A0-BF: an overlong form"),
+        (b"\xed\xa0\x80", "ED leads three bytes, but the next byte, A0, is none of 80-9F: a surrogate"),
+        (b"\xf0\x80\x80\x80", "F0 leads four bytes, but the next byte, 80, is none of 90-BF: an overlong form"),
+        (b"\xf4\x90\x80\x80", "F4 leads four bytes, but the next byte, 90, is none of 80-8F: above U+10FFFF"),
         (b"\xf1\x80\x80", "F1 leads four bytes, but the document ends after three"),
         (b"\xc2", "C2 leads two bytes, but the document ends after one"),
         (b"\x89\x88\x81\xab", "89 is a continuation byte (80-BF), and no lead byte claims it"),
@@ -46,8 +46,8 @@ def test_a_scan_of_an_ill_formed_byte() -> None:
     shown = row(scan(0, 1, 1, 0x89, "Ll"), b"\x89\x88", "byte-alphabet")
     assert (shown.offset, shown.bytes, shown.width, shown.path, shown.next) == (0, "89", "1/1", "some way", "1")
     assert shown.meaning == (
-        "89 is a continuation byte (80-BF), and no lead byte claims it: 89 stands alone, as U+012B ī of the byte alphabet, "
-        "class Ll (letter)"
+        "89 is a continuation byte (80-BF), and no lead byte claims it: 89 stands alone, "
+        "as U+012B ī of the byte alphabet, class Ll (letter)"
     )
     replaced = row(scan(0, 3, 2, 0xE1, "So"), b"\xe1\x80@", "replace").meaning
     assert replaced.endswith("E1 80 stand for U+FFFD, class So (symbol)")
@@ -87,7 +87,8 @@ def test_the_later_stages() -> None:
 def test_a_space_that_is_put_before_the_text() -> None:
     put = {"stage": "normalize", "offset": 0, "path": "prefix space", "start": 0, "end": 0}
     assert row(put, b"a").meaning == "a space is put before the text"
-    assert row({**scan(0, 1, 1, 0x20, "S"), "next": 0}, b"a").meaning == "[ ] put before the text, class S (white space)"
+    space = {**scan(0, 1, 1, 0x20, "S"), "next": 0}
+    assert row(space, b"a").meaning == "[ ] put before the text, class S (white space)"
     assert row({**put, "path": "nfc", "end": 3}, "e\u0301".encode()).meaning == "[e\u0301] is changed"
 
 
