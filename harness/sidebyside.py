@@ -13,9 +13,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tokassay.harness.differ import Decision, Side, spoken_for
+from tokassay.harness.differ import Side, spoken_for
 from tokassay.harness.traces import extent, ordered, row
-from tokassay.oracles.decisions import STAGES, compared, differing, first_difference
+from tokassay.oracles.decisions import STAGES, Decision, compared, differing, first_difference
 
 IDS = "its ids"  # who told a token's place of a side that told nothing: tokens have the vocabulary's bytes
 

@@ -76,8 +76,8 @@ def row(decision: Decision, document: bytes, policy: str = "") -> Row:
 
 
 def extent(decision: Decision, document: bytes) -> tuple[int, int]:
-    """The byte span (start, end) that a decision is about. A merge's offset is its piece's, its position within; where it
-    merges bytes that the document has not (a replacement, say), its span is empty, at the piece."""
+    """The byte span (start, end) that a decision is about. A merge's offset is its piece's, its position within; where
+    it merges bytes that the document has not (a replacement, say), its span is empty, at the piece."""
     if "start" in decision and "end" in decision:
         return int(decision["start"]), int(decision["end"])
     start = int(decision.get("offset", 0))

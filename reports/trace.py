@@ -1,7 +1,7 @@
 """One or two traces of a document as one HTML file: the bytes with what each side made of them, and every decision.
 
-The page is made from the object of `tokassay trace --json` (docs/FORMATS.md) and from nothing else. It has inline style,
-no script, and fetches nothing.
+The page is made from the object of `tokassay trace --json` (docs/FORMATS.md) and from nothing else. It has inline
+style, no script, and fetches nothing.
 """
 
 from __future__ import annotations

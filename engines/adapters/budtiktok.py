@@ -16,7 +16,6 @@ class Adapter:
 
     name = "budtiktok"
     operations = ("encode",)
-    stages = ("lookup",)
     rejects = (UnicodeDecodeError,)
 
     def version(self) -> str:
@@ -32,11 +31,3 @@ class Adapter:
 
     def encode(self, item: str) -> list[int]:
         return self.tokenizer.encode(item, False).ids  # type: ignore[no-any-return]
-
-    def trace(self, document: bytes) -> list[dict[str, Any]]:
-        """The bytes behind each token."""
-        made = self.tokenizer.encode(self.prepare(document), False)
-        return [
-            {"stage": "lookup", "offset": start, "path": "Encoding.offsets", "start": start, "end": end, "id": number}
-            for number, (start, end) in zip(made.ids, made.offsets, strict=True)
-        ]

@@ -51,7 +51,8 @@ class Adapter:
         edges = sorted({*origin, len(document)})
         for start, end in pairwise(edges):
             made = b"".join(normal[n : n + 1] for n, at in enumerate(origin[: len(normal)]) if at == start)
-            plain = document[start:end].replace(b" ", SPACE)  # a space that is written as a block is none the less a space
+            # A space that is written as a block is none the less a space.
+            plain = document[start:end].replace(b" ", SPACE)
             if start == 0 and made.startswith(SPACE) and (made == SPACE + plain or not plain.startswith(SPACE)):
                 found.append(record("normalize", "prefix space", 0, 0))
                 made = made[len(SPACE) :]

@@ -107,13 +107,10 @@ def test_the_comparison_can_fail(gpt2: Loaded) -> None:
 
 
 @pytest.mark.network
-@pytest.mark.parametrize(
-    ("name", "stage"), [("gigatoken", "pretokenize"), ("tokie", "lookup"), ("budtiktok", "lookup")]
-)
+@pytest.mark.parametrize(("name", "stage"), [("gigatoken", "pretokenize"), ("tokie", "lookup")])
 def test_engines_in_environments_of_their_own(gpt2: Loaded, name: str, stage: str) -> None:
     install(ROSTER[name])
-    neutral = [text for text in TEXTS if "\u1100" not in text]
-    assert held(name, gpt2, neutral, gpt2.contract) == {stage}
+    assert held(name, gpt2, TEXTS, gpt2.contract) == {stage}
 
 
 # -- sentencepiece: its models are no contract that the oracle has, but their pieces say what they stand for ---------
