@@ -137,7 +137,8 @@ def search(count: int, ask: Callable[[int], str], *, everything: bool = False) -
         left = [place for place in range(low + 1, high) if place not in states]
         if not left:
             break
-        middle = min(left, key=lambda place: abs(2 * place - low - high))
+        ends = low + high
+        middle = min(left, key=lambda place: abs(2 * place - ends))
         if state(middle) == states[low]:
             low = middle
         elif states[middle] == states[high]:
