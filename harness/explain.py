@@ -22,6 +22,7 @@ AROUND = 4  # ids shown on either side of the first differing token
 NEAR = 4  # bytes after a token in which an ill-formed one may have moved its border: a character's width
 SHORT = 64  # bytes of a piece that nobody cuts by length
 NOT_ISOLATED = "not isolated"  # how a failure begins that stands for a block's documents
+LEADING = {"pretokenize", "merge"}  # the stages that tokens follow from: without them a token says nothing of its cause
 TRACED = 16384  # longest document that is traced; a trace holds some two records a byte
 
 
@@ -89,7 +90,12 @@ def explain(
     agreed: Collection[str] = ()
     if theirs is not None and ours is not None:
         difference = first_difference(ours, theirs, (got_name, expected_name), stages)
-        if difference is not None and not _hidden(difference, stages, document):
+        if difference is not None and (stages is None or difference.stage != "lookup" or set(stages) >= LEADING):
+            bad = _bad_scan(difference, document) if stages is not None and "scan" not in stages else None
+            if bad is not None:
+                # Pieces that part behind an ill-formed byte, and a side that does not tell how it scanned it.
+                why = f"{difference.explanation}, after the ill-formed byte {document[bad]:02X} at {bad}"
+                return _inferred("scan", f"inferred: {why}", shown, (_byte_kind(document[bad]), ""))
             cause = traced(difference, theirs)
             return Finding(str(cause), cause.stage, difference.explanation, **shown)
         if stages is not None:
@@ -102,17 +108,12 @@ def explain(
     )
 
 
-def _hidden(difference: Difference, stages: Collection[str] | None, document: bytes) -> bool:
-    """Whether an earlier stage, of which a side says nothing, is the likelier cause of a traced difference: the scan of
-    an ill-formed byte for pieces, merges for tokens."""
-    if stages is None:
-        return False
-    if difference.stage == "lookup":
-        return not {"pretokenize", "merge"} <= set(stages)
-    if difference.stage == "pretokenize" and "scan" not in stages:
-        ends = [int(each["end"]) for each in (difference.left, difference.right) if each is not None]
-        return _ill_formed_before(document, min(ends) + NEAR) is not None
-    return False
+def _bad_scan(difference: Difference, document: bytes) -> int | None:
+    """The place of the ill-formed byte before two pieces part; None where there is none, or where it is not pieces."""
+    if difference.stage != "pretokenize":
+        return None
+    ends = [int(each["end"]) for each in (difference.left, difference.right) if each is not None]
+    return _ill_formed_before(document, min(ends) + NEAR)
 
 
 def process_finding(verdict: str, why: str, document: bytes) -> Finding:

@@ -189,6 +189,19 @@ def test_a_partial_trace_of_a_wrong_engine(whole: Side) -> None:
     assert (found.stage, found.known) == ("pretokenize", "traced")
 
 
+def test_pieces_that_part_behind_an_ill_formed_byte_are_laid_to_its_scan(oracle_of: Callable[..., Oracle]) -> None:
+    """E0 40 79 in one piece, as a scanner has it that believes its lead byte, from an engine that tells its pieces
+    alone: the pieces are in the sentence, the scan is the cause, and it is inferred."""
+    cut = [{"stage": "pretokenize", "offset": low, "start": low, "end": high} for low, high in ((0, 3), (3, 4))]
+    ids, tokens = (156, 31, 88, 79), (b"\xe0", b"@", b"y", b"p")
+    wrong = Side("b", ids=ids, tokens=tokens, decisions=tuple(cut), stages=frozenset({"pretokenize"}))
+    found = difference(wrong, side("a", oracle_of(), b"\xe0@yp"), b"\xe0@yp")
+    assert found is not None
+    assert (found.stage, found.known, found.signature) == ("scan", "inferred", "inferred scan lead")
+    assert found.sentence.startswith("b takes bytes 0..3 as one piece; a takes bytes 0..1 as one piece")
+    assert found.sentence.endswith(", after the ill-formed byte E0 at 0")
+
+
 @pytest.fixture
 def whole_first(tmp_path: Path) -> list[Side]:
     """`abcd` without `abc` and `bcd`: look-up alone reaches it. A side that takes it whole, and one that merges."""
