@@ -6,13 +6,17 @@ should find each line self-explanatory.
 
 from __future__ import annotations
 
-import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tokassay.engines.dat_bpe import Encoder
 from tokassay.harness.cli import main
+from tokassay.harness.load import load_vocabulary
+from tokassay.oracles.oracle import Oracle
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -67,14 +71,18 @@ def test_what_is_printed(
     assert shown == (GOLDEN / f"trace-{document}-{engine}.txt").read_text(encoding="utf-8")
 
 
+@pytest.fixture(scope="module")
+def tracers() -> dict[str, Callable[[bytes], list[dict[str, Any]]]]:
+    loaded = load_vocabulary("gpt2")
+    oracle = Oracle(loaded.contract.to_json(), loaded.vocabulary.tokens)
+    return {"oracle": oracle.decisions, "dat-bpe": Encoder.load("gpt2").trace}
+
+
 @pytest.mark.parametrize("engine", ["oracle", "dat-bpe"])
 @pytest.mark.parametrize("document", FACTS)
-def test_the_facts(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, engine: str, document: str
-) -> None:
-    value = json.loads(printed(capsys, monkeypatch, engine, "--hex", document, "--json"))
-    told, facts = value["decisions"], FACTS[document]
-    assert value["ids"] == facts.ids == [each["id"] for each in told if each["stage"] == "lookup"]
+def test_the_facts(tracers: dict[str, Callable[[bytes], list[dict[str, Any]]]], engine: str, document: str) -> None:
+    told, facts = tracers[engine](bytes.fromhex(document)), FACTS[document]
+    assert [each["id"] for each in told if each["stage"] == "lookup"] == facts.ids
     assert [(each["start"], each["end"]) for each in told if each["stage"] == "pretokenize"] == facts.pieces
     assert [(each["start"], each["end"]) for each in told if each["stage"] == "lookup"] == facts.tokens
     merges = [(each["left"] + each["right"], each["rank"]) for each in told if each["stage"] == "merge"]
