@@ -211,6 +211,7 @@ class Host:
         self.memory_mb = spec.memory_mb if memory_mb is None else memory_mb
         self.timeout_s = spec.timeout_s if timeout_s is None else timeout_s
         self._next_id = 0
+        self._stages: tuple[str, ...] | None = None
         self.load_ns = self.load_cpu_ns = 0  # wall and CPU time of the load
         self.first: Measured  # what was asked for together with the load
         self._measured = ("", 0)  # operation and number of documents of the last measurement
@@ -397,6 +398,12 @@ class Host:
         except (ValueError, KeyError, TypeError) as error:
             raise self._garbage(f"trace is not the JSON it should be: {error}") from error
         return decisions
+
+    def stages(self) -> tuple[str, ...]:
+        """The stages that `trace` speaks of, once a vocabulary is loaded; empty: of every stage."""
+        if self._stages is None:
+            self._stages = tuple(map(str, self.hello().get("stages", ())))
+        return self._stages
 
     def _output(
         self, verb: str, op: str, size: int, body: bytes = b"", head: Mapping[str, Any] | None = None

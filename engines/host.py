@@ -482,6 +482,7 @@ class Host:
             "entries": list(getattr(adapter, "entries", ())),
             "forms": list(getattr(adapter, "forms", ())),
             "trace": callable(getattr(adapter, "trace", None)),
+            "stages": list(getattr(adapter, "stages", ())),
             "offset_unit": getattr(adapter, "offset_unit", "bytes"),
             "rejects": [kind.__name__ for kind in self.rejects()],
             "notes": [str(note) for note in getattr(adapter, "notes", ())],

@@ -17,6 +17,7 @@ from tokassay.harness.domains import NEUTRAL, domain_of
 from tokassay.harness.hosts import ORACLE, Target
 from tokassay.harness.load import Loaded
 from tokassay.oracles.classes import classes
+from tokassay.oracles.decisions import STAGES
 from tokassay.oracles.errors import OracleError, Reject, Unsupported
 from tokassay.oracles.oracle import Oracle
 
@@ -193,7 +194,7 @@ def stand_in(change: Change, side: Side, target: Target, loaded: Loaded, documen
         return None
     axis = next(axis for axis in AXES if axis.field == change.field)
     name = f"{ORACLE} {axis.words(change.old, change.new)}"
-    return replace(side, name=name, decisions=tuple(oracle.decisions(document)))
+    return replace(side, name=name, decisions=tuple(oracle.decisions(document)), stages=frozenset(STAGES))
 
 
 def code_points(document: bytes, *versions: str) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 from tokassay.harness.explain import explain, first_differing
 from tokassay.harness.signature import Cause, ending
+from tokassay.oracles.decisions import STAGES, first_difference
 
 Decision = Mapping[str, Any]
 Span = tuple[int, int]
@@ -24,7 +25,8 @@ class Side:
 
     `outcome` is `ids`, or what happened instead (reject, unsupported, crash, error, timeout, oom); `detail`
     says more of it. `tokens` are the bytes of the ids by the vocabulary (None: an id it does not have). `spans`
-    are byte spans, None where those are not the document's bytes. `decisions` is None for a silent engine.
+    are byte spans, None where those are not the document's bytes. `decisions` is None for a silent engine; `stages` are
+    those that they speak of. A record that the engine did not make itself says who did (`inferred`).
     """
 
     name: str
@@ -36,6 +38,17 @@ class Side:
     tokens: tuple[bytes | None, ...] = ()
     spans: tuple[Span, ...] | None = None
     decisions: tuple[Decision, ...] | None = None
+    stages: frozenset[str] = frozenset(STAGES)
+
+    @property
+    def told(self) -> frozenset[str]:
+        """The stages that its decisions tell of: none for a silent engine."""
+        return frozenset() if self.decisions is None else self.stages
+
+    @property
+    def complete(self) -> bool:
+        """Whether its decisions tell of every stage."""
+        return self.told == frozenset(STAGES)
 
     def to_json(self) -> dict[str, Any]:
         """As `--json` shows it: tokens in hex."""
@@ -49,6 +62,7 @@ class Side:
             "tokens": [None if token is None else token.hex() for token in self.tokens],
             "spans": None if self.spans is None else [list(span) for span in self.spans],
             "traced": self.decisions is not None,
+            "stages": [stage for stage in STAGES if stage in self.told],
         }
 
 
@@ -102,16 +116,16 @@ def difference(
         return None
     if a.outcome != "ids" or b.outcome != "ids":
         return ended_otherwise(a, b, document)
-    through = []
-    spoken = []
-    for side, other in zip((a, b), stand_ins, strict=True):
-        if side.decisions is None and other is not None and other.ids == side.ids:
-            through.append(other.name)
-            side = replace(side, decisions=other.decisions)
-        spoken.append(side)
-    a, b = spoken
-    # The side that is traced is the one against which the other's pieces are read.
-    got, expected = (b, a) if b.decisions is None else (a, b)
+    own = a.told & b.told
+    completed = [spoken_for(side, other) for side, other in zip((a, b), stand_ins, strict=True)]
+    through = [
+        other.name
+        for side, whole, other in zip((a, b), completed, stand_ins, strict=True)
+        if other is not None and whole is not side
+    ]
+    a, b = completed
+    # The side that tells less is the one whose pieces are read against the other's trace.
+    got, expected = (b, a) if b.told < a.told else (a, b)
     finding = explain(
         document,
         got.ids,
@@ -121,13 +135,43 @@ def difference(
         trace_got=None if got.decisions is None else tracer(got),
         is_token=is_token,
         reaches=reaches,
+        stages=got.told & expected.told,
         got_name=got.name,
         expected_name=expected.name,
     )
-    known = "traced" if finding.signature.startswith("traced") and not through else "inferred"
+    # A class is recorded with the scan, an id with the look-up.
+    stage = {"classify": "scan", "id map": "lookup"}.get(finding.stage, finding.stage)
+    traced = finding.signature.startswith("traced") and not {stage, finding.stage}.isdisjoint(own)
     sentence = finding.explanation.removeprefix("inferred: ")
     token = first_differing(a.ids, b.ids)
-    return Difference(token, finding.stage, known, sentence, finding.signature, tuple(through))
+    if traced:
+        return Difference(token, finding.stage, "traced", sentence, finding.signature)
+    return Difference(token, finding.stage, "inferred", sentence, finding.signature, tuple(through))
+
+
+def spoken_for(side: Side, other: Side | None) -> Side:
+    """`side` with the decisions of `other`, an oracle that gave the same ids, in the stages that it says nothing of.
+
+    These records are marked `inferred`, in the order of `other`'s. Where the two part in a stage that both tell of, the
+    one does not speak for the other: `side` is returned as it is.
+    """
+    if other is None or other.decisions is None or other.ids != side.ids or side.told >= other.told:
+        return side
+    mine = [dict(decision) for decision in side.decisions or ()]
+    theirs = [dict(decision) for decision in other.decisions]
+    if first_difference(mine, theirs, stages=side.told & other.told) is not None:
+        return side
+    mine.sort(key=lambda decision: int(decision["offset"]))
+    own = {stage: iter([each for each in mine if each["stage"] == stage]) for stage in side.told}
+    found: list[Decision] = []
+    for decision in theirs:
+        if decision["stage"] not in own:
+            found.append({**decision, "inferred": other.name})
+        elif (spoken := next(own[decision["stage"]], None)) is not None:
+            found.append(spoken)
+    for rest in own.values():
+        found += rest
+    return replace(side, decisions=tuple(found), stages=side.told | other.told)
 
 
 def by_id(*sides: Side) -> Callable[[int], bytes | None]:
@@ -184,8 +228,8 @@ def aligned(a: Side, b: Side) -> list[tuple[int | None, int | None]]:
 
 
 def pretoken_spans(side: Side) -> list[Span] | None:
-    """Byte spans of the pretokens and of special tokens, in order; None for a side that is not traced."""
-    if side.decisions is None:
+    """Byte spans of the pretokens and of special tokens, in order; None for a side that does not tell them."""
+    if "pretokenize" not in side.told or side.decisions is None:
         return None
     found = [d for d in side.decisions if d["stage"] in ("pretokenize", "special")]
     return sorted((int(d["start"]), int(d["end"])) for d in found)

@@ -6,12 +6,12 @@ can be traced the sentence is made from their decisions, elsewhere it is inferre
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from tokassay.harness.signature import NONE, Cause, Pair, around, ending, traced
-from tokassay.oracles.decisions import first_difference
+from tokassay.oracles.decisions import STAGES, Difference, first_difference
 
 Decisions = list[dict[str, Any]]
 Tracer = Callable[[bytes], Decisions | None]
@@ -21,6 +21,7 @@ AROUND = 4  # ids shown on either side of the first differing token
 NEAR = 4  # bytes after a token in which an ill-formed one may have moved its border: a character's width
 SHORT = 64  # bytes of a piece that nobody cuts by length
 NOT_ISOLATED = "not isolated"  # how a failure begins that stands for a block's documents
+LEADING = {"pretokenize", "merge"}  # the stages that tokens follow from: without them a token says nothing of its cause
 TRACED = 16384  # longest document that is traced; a trace holds some two records a byte
 
 
@@ -60,6 +61,7 @@ def explain(
     trace_got: Tracer | None,
     is_token: Callable[[bytes], bool] = lambda _: False,
     reaches: Callable[[bytes], bool] = lambda _: True,
+    stages: Collection[str] | None = None,
     got_name: str = "the engine",
     expected_name: str = "the oracle",
 ) -> Finding:
@@ -67,7 +69,7 @@ def explain(
 
     `pieces(id)` gives a token's bytes, None for an id that the vocabulary does not have; `is_token` says whether bytes
     are a token, `reaches` whether merging can form one. `trace_got` is None for an engine that cannot be traced: the
-    stage is then inferred from where its tokens end.
+    stage is then inferred from where its tokens end. `stages` are those that both traces speak of (first_difference).
     """
     token = first_differing(got, expected)
     window, start = _window(document, expected, token, pieces)
@@ -85,16 +87,35 @@ def explain(
         return Finding(str(cause), cause.stage, sentence, **(shown | {"token": None}))
     theirs = trace_expected(document) if len(document) <= TRACED else None
     ours = trace_got(document) if trace_got is not None and theirs is not None else None
+    agreed: Collection[str] = ()
     if theirs is not None and ours is not None:
-        difference = first_difference(ours, theirs, (got_name, expected_name))
-        if difference is not None:
+        difference = first_difference(ours, theirs, (got_name, expected_name), stages)
+        if difference is not None and (stages is None or difference.stage != "lookup" or set(stages) >= LEADING):
+            bad = _bad_scan(difference, document) if stages is not None and "scan" not in stages else None
+            if bad is not None:
+                # Pieces that part behind an ill-formed byte, and a side that does not tell how it scanned it.
+                why = f"{difference.explanation}, after the ill-formed byte {document[bad]:02X} at {bad}"
+                return _inferred("scan", f"inferred: {why}", shown)
             cause = traced(difference, theirs)
             return Finding(str(cause), cause.stage, difference.explanation, **shown)
+        if stages is not None:
+            before = STAGES if difference is None else STAGES[: STAGES.index(difference.stage)]
+            agreed = [stage for stage in before if stage in stages]
     following = pieces(got[token + 1]) if token + 1 < len(got) else None
     border = following is not None and is_token((pieces(got[token]) or b"") + following)
     mine = pieces(got[token]) if token < len(got) else None
     beyond = mine is not None and is_token(mine) and not reaches(mine)
-    return _infer(document, start, got, expected, token, pieces, theirs, border, beyond, shown, got_name, expected_name)
+    return _infer(
+        document, start, got, expected, token, pieces, theirs, border, beyond, shown, got_name, expected_name, agreed
+    )
+
+
+def _bad_scan(difference: Difference, document: bytes) -> int | None:
+    """The place of the ill-formed byte before two pieces part; None where there is none, or where it is not pieces."""
+    if difference.stage != "pretokenize":
+        return None
+    ends = [int(each["end"]) for each in (difference.left, difference.right) if each is not None]
+    return _ill_formed_before(document, min(ends) + NEAR)
 
 
 def process_finding(verdict: str, why: str, document: bytes) -> Finding:
@@ -130,8 +151,10 @@ def _infer(
     shown: dict[str, Any],
     got_name: str,
     expected_name: str,
+    agreed: Collection[str] = (),
 ) -> Finding:
-    """The stage, from where the engine's first differing token ends and which pretoken of the oracle it lies in."""
+    """The stage, from where the engine's first differing token ends and which pretoken of the oracle it lies in. Those
+    that are `agreed` were decided alike."""
     mine = pieces(got[token]) if token < len(got) else b""
     right = pieces(expected[token]) if token < len(expected) else b""
     what = f"at byte {start} {got_name} has {_quoted(mine)}, {expected_name} {_quoted(right)}"
@@ -146,15 +169,16 @@ def _infer(
     place = here[0] if here else None
     end = start + len(mine)
     stage, why, kinds, classes = "merge", "", NONE, NONE
+    cut_alike = "pretokenize" in agreed
     if place is not None and place["stage"] == "special":
         stage, why = "special", f"{expected_name} has special token {place['id']} there"
-    elif place is not None and (end > place["end"] or not mine):
+    elif place is not None and not cut_alike and (end > place["end"] or not mine):
         stage = "pretokenize"
         why = f"it leaves the pretoken [{place['start']}, {place['end']}) of rule {place.get('rule', '')}"
         kinds, classes = ("", str(place.get("rule", ""))), around(decisions or (), place["end"])
     elif beyond:
         stage, why = "lookup", f"no merging forms {_quoted(mine)} from its bytes, so it was looked up"
-    elif border and not _one_kind(place, decisions or (), end):
+    elif border and not cut_alike and not _one_kind(place, decisions or (), end):
         # Exact merging would have joined the two: the engine must have cut its pieces there.
         stage, why = "pretokenize", f"it does not join what follows, so it has a border at byte {end}"
         why += f" where {expected_name} has none"
@@ -162,7 +186,7 @@ def _infer(
     elif place is not None and (start, end) == (place["start"], place["end"]) and len(mine) > 1:
         stage, why = "lookup", "it takes the pretoken whole, which merging leaves in more than one token"
     bad = _ill_formed_before(document, end + NEAR)
-    if bad is not None and stage != "special":
+    if bad is not None and stage != "special" and not cut_alike:
         # Inferred, so the likelier of two: what is wrong after an ill-formed byte is wrong because of it. Which of
         # several it was is a guess, and so is no part of what the fault is called.
         stage, why = "scan", f"{why + ', ' if why else ''}after the ill-formed byte {document[bad]:02X} at {bad}"

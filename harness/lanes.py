@@ -25,6 +25,7 @@ from tokassay.harness.load import Loaded, load_vocabulary
 from tokassay.harness.store import Store
 from tokassay.harness.suites import Suite
 from tokassay.harness.tasks import ORACLE, Lane, Subject
+from tokassay.oracles.decisions import STAGES
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,6 +145,7 @@ class Lanes:
             offset_unit=str(hello.get("offset_unit", "bytes")),
             entry_points=spec.entry_points,
             traces=bool(hello.get("trace")),
+            stages=frozenset(hello.get("stages") or STAGES),
             modifiers={"threads": self.threads},
             unsupported=unsupported,
             failed=failed,

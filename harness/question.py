@@ -81,17 +81,25 @@ class Engines:
 
     def __call__(self, document: bytes) -> str | None:
         """The signature of the difference on a document, None where there is none."""
-        if domain_of(document) > self.domain:
+        answers = self.ask(document)
+        if answers is None:
             return None
-        a, b = (pool.ask(document) for pool in self._pools)
-        if len(document) <= SHORT:
-            self.evidence.append((document, a, b))
+        a, b = answers
         if same(a, b) or "unsupported" in (a.outcome, b.outcome):
             return None
         if len(document) > TRACED and (a.outcome, b.outcome) == ("ids", "ids"):
             return LONG
         found = self._differ(a, b, document)
         return None if found is None else found.signature
+
+    def ask(self, document: bytes) -> tuple[Side, Side] | None:
+        """Both answers, which are kept as evidence; None for a document of a wider domain."""
+        if domain_of(document) > self.domain:
+            return None
+        a, b = (pool.ask(document) for pool in self._pools)
+        if len(document) <= SHORT:
+            self.evidence.append((document, a, b))
+        return a, b
 
     def fresh(self) -> None:
         """Fresh hosts of the engines. The oracle's is kept: its answers depend on the document alone, and it loads
@@ -103,7 +111,7 @@ class Engines:
     def probe(self) -> None:
         """Add the probes to the evidence, those of no wider domain."""
         for document in PROBES:
-            self(document)
+            self.ask(document)
 
     def look(self, document: bytes) -> Seen:
         """Both sides with their decisions, and how they differ."""
@@ -125,10 +133,10 @@ class Engines:
         return pool.trace(side, document)
 
     def _stand_in(self, pool: HostPool, side: Side, document: bytes) -> Side | None:
-        """The oracle under the variants of a side that is not traced, where it gives the same ids."""
+        """The oracle under the variants of a side that is not traced in full, where it gives the same ids."""
         contract = pool.target.contract
         # Held to the oracle of its own contract, an engine that differs is one for which no oracle speaks.
-        if side.outcome != "ids" or side.decisions is not None or contract.algorithm == "opaque":
+        if side.outcome != "ids" or side.complete or contract.algorithm == "opaque":
             return None
         if any(other.target.spec.name == ORACLE and other.target.contract == contract for other in self._pools):
             return None

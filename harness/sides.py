@@ -12,6 +12,7 @@ from tokassay.harness.differ import Side
 from tokassay.harness.hosts import ORACLE, Target, open_host, oracle_spec
 from tokassay.harness.load import Loaded
 from tokassay.harness.pieces import token_spans
+from tokassay.oracles.decisions import STAGES
 
 
 def ask_side(
@@ -61,7 +62,8 @@ def answered(
 def traced(side: Side, host: Host, document: bytes) -> Side:
     """`side` with the decisions that the host took; as it is where it says no word: a comparison is then inferred."""
     try:
-        return replace(side, decisions=tuple(host.trace(document)))
+        decisions = tuple(host.trace(document))
+        return replace(side, decisions=decisions, stages=frozenset(host.stages() or STAGES))
     except HostFailure:
         return side
 
@@ -74,8 +76,8 @@ def failed(side: Side, error: HostFailure) -> Side:
 def stand_in(
     target: Target, side: Side, loaded: Loaded, document: bytes, roster: Mapping[str, EngineSpec]
 ) -> Side | None:
-    """The oracle under the variants of a side that is not traced, where it gives the same ids; else None."""
-    if side.outcome != "ids" or side.decisions is not None:
+    """The oracle under the variants of a side that is not traced in full, where it gives the same ids; else None."""
+    if side.outcome != "ids" or side.complete or target.contract.algorithm == "opaque":
         return None
     name = f"{ORACLE}:{target.variants}"
     other = ask_side(Target(name, oracle_spec(), target.contract), loaded, document, roster=roster)

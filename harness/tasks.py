@@ -37,6 +37,7 @@ class Lane:
     offset_unit: str
     entry_points: Mapping[str, str]
     traces: bool
+    stages: frozenset[str]  # those that its trace speaks of
     modifiers: Mapping[str, Any]
     unsupported: str = ""
     failed: tuple[str, str] | None = None
@@ -238,6 +239,7 @@ class _Run:
                 reaches=self.subject.reaches,
                 trace_expected=self.tracer(ORACLE, held.own.contract),
                 trace_got=self.tracer(lane.engine, lane.contract) if lane.traces else None,
+                stages=lane.stages,
                 got_name=lane.engine,
                 expected_name="the oracle",
             ).detail()

@@ -4,19 +4,22 @@ trace.
 A record is a JSON object. `stage` and `offset` (document bytes) are always there, `path` names the way taken:
 
     special      start, end, id                                  a special token was found
-    normalize    start, end                                      the normalizer changed this stretch
+    normalize    start, end                                      the normalizer changed this stretch; under the path
+                                                                 "prefix space" one was put there (start = end)
     scan         proposed, accepted (widths in bytes), value (code point, or the byte where none is
                  well-formed), class ("S" for White_Space, else the general category), next (offset)
     pretokenize  start, end, rule (the alternative that took the piece, or "gap")
     merge        left, right (hex), rank, position (bytes from the start of the piece); offset is the piece's
     lookup       start, end, id                                  a token was given out
 
-Offsets are of the document; in a merge, `position` is of the piece.
+Offsets are of the document; in a merge, `position` is of the piece. An engine leaves out the fields that it does not
+know. `inferred`, where it is there, names who told the record: not the engine, but an oracle that gave the same ids, or
+the ids alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,8 +39,11 @@ COMPARED: Mapping[str, tuple[str, ...]] = {
     "lookup": ("start", "end", "id"),
 }
 
+# Stages of which a document may have nothing to say: where both sides speak of them, silence is a decision.
+MAY_BE_EMPTY = frozenset(("special", "normalize", "merge"))
 COARSE = frozenset("LNSO")
-WHOLE = "whole piece"  # the path of a look-up that took a piece as it is
+WHOLE = "whole piece"  # the path of a look-up that takes a piece as it is, before any merge
+PREFIX_SPACE = "prefix space"  # the path of a `normalize` that puts one before the text
 
 
 @dataclass(frozen=True)
@@ -79,7 +85,8 @@ def _same_class(left: object, right: object) -> bool:
     return (one in COARSE or other in COARSE) and coarse(one) == coarse(other)
 
 
-def _differing(left: Decision, right: Decision, stage: str) -> tuple[str, ...]:
+def differing(left: Decision, right: Decision, stage: str) -> tuple[str, ...]:
+    """The fields on which two sides must agree and do not."""
     fields = []
     for field in COMPARED[stage]:
         if field not in left or field not in right:
@@ -96,39 +103,98 @@ def _of_stage(decisions: Iterable[Decision], stage: str) -> list[Decision]:
 
 
 def first_difference(
-    left: Sequence[Decision], right: Sequence[Decision], names: tuple[str, str] = ("left", "right")
+    left: Sequence[Decision],
+    right: Sequence[Decision],
+    names: tuple[str, str] = ("left", "right"),
+    stages: Collection[str] | None = None,
 ) -> Difference | None:
     """The first difference in the pipeline's order, or None.
 
-    A stage that only one side records at all is not compared: that side is traced, the other is not. An
-    exception are special tokens, which a document may simply not have: those are compared whenever either
-    side has one.
+    `stages` are those that both sides speak of. None: those that both have records of, special tokens in any case, and
+    merges where both look up tokens; a stage that only one side records is not compared.
     """
-    # A piece that a side looked up whole has no merges to be compared: what is given out for it is.
-    whole = {each["offset"] for each in (*left, *right) if each["stage"] == "lookup" and each.get("path") == WHOLE}
     for stage in STAGES:
-        ours, theirs = _of_stage(left, stage), _of_stage(right, stage)
-        if stage != "special" and not (ours and theirs):
-            if not (ours or theirs) or stage != "merge":
-                continue
-            if not (_of_stage(left, "lookup") and _of_stage(right, "lookup")):
-                continue
-        if stage == "merge":
-            ours, theirs = ([each for each in side if each["offset"] not in whole] for side in (ours, theirs))
-        for index in range(max(len(ours), len(theirs))):
-            one = ours[index] if index < len(ours) else None
-            other = theirs[index] if index < len(theirs) else None
-            if one is None or other is None:
-                present = one if one is not None else other
-                assert present is not None
-                who, lacks = names if one is not None else names[::-1]
-                text = f"{who} {describe(present)}; {lacks} has no such decision"
-                return Difference(stage, index, one, other, COMPARED[stage], text)
-            fields = _differing(one, other, stage)
-            if fields:
-                text = f"{names[0]} {describe(one)}; {names[1]} {describe(other)}"
-                return Difference(stage, index, one, other, fields, text)
+        ours, theirs = _compared(left, right, stage, stages)
+        found = _first_of(stage, ours, theirs, names)
+        if found is not None:
+            return _taken_whole(found, left, right, names) or found
     return None
+
+
+def compared(left: Sequence[Decision], right: Sequence[Decision], stages: Collection[str]) -> list[Decision]:
+    """The decisions of both sides that `first_difference` looks at."""
+    return [each for stage in STAGES for side in _compared(left, right, stage, stages) for each in side]
+
+
+def _compared(
+    left: Sequence[Decision], right: Sequence[Decision], stage: str, stages: Collection[str] | None
+) -> tuple[list[Decision], list[Decision]]:
+    """What is compared of a stage, in order; nothing where it is not."""
+    ours, theirs = _of_stage(left, stage), _of_stage(right, stage)
+    if stage == "merge":
+        ours, theirs = _merges(left, right), _merges(right, left)
+    if stages is not None and stage not in stages:
+        return [], []
+    if not (ours and theirs) and stage not in (MAY_BE_EMPTY if stages is not None else _taken(left, right)):
+        return [], []
+    return ours, theirs
+
+
+def _first_of(stage: str, ours: list[Decision], theirs: list[Decision], names: tuple[str, str]) -> Difference | None:
+    for index in range(max(len(ours), len(theirs))):
+        one = ours[index] if index < len(ours) else None
+        other = theirs[index] if index < len(theirs) else None
+        if one is None or other is None:
+            present = one if one is not None else other
+            assert present is not None
+            who, lacks = names if one is not None else names[::-1]
+            text = f"{who} {describe(present)}; {lacks} has no such decision"
+            return Difference(stage, index, one, other, COMPARED[stage], text)
+        fields = differing(one, other, stage)
+        if fields:
+            text = f"{names[0]} {describe(one)}; {names[1]} {describe(other)}"
+            return Difference(stage, index, one, other, fields, text)
+    return None
+
+
+def _taken_whole(
+    found: Difference, left: Sequence[Decision], right: Sequence[Decision], names: tuple[str, str]
+) -> Difference | None:
+    """Where merges differ because one side alone took the piece whole: that, as a difference of `lookup`."""
+    if found.stage != "merge":
+        return None
+    piece = min(int(each["offset"]) for each in (found.left, found.right) if each is not None)
+    one, other = (
+        next((each for each in _of_stage(side, "lookup") if each["offset"] == piece), None) for side in (left, right)
+    )
+    took = [each is not None and each in _whole(side) for each, side in ((one, left), (other, right))]
+    if took[0] == took[1] or one is None or other is None:
+        return None
+    who, merges = names if took[0] else names[::-1]
+    text = f"{who} {describe(one if took[0] else other)}; {merges} merges that piece"
+    return Difference("lookup", found.index, one, other, ("path",), text)
+
+
+def _whole(side: Sequence[Decision]) -> list[Decision]:
+    """The look-ups that took a piece whole, without a merge."""
+    merged = {each["offset"] for each in side if each["stage"] == "merge"}
+    return [each for each in side if each.get("path") == WHOLE and each["offset"] not in merged]
+
+
+def _merges(side: Sequence[Decision], other: Sequence[Decision]) -> list[Decision]:
+    """A side's merges, without those of pieces that one of them looked up whole and that came out the same on both."""
+    both = [{(each["start"], each["end"], each["id"]) for each in _whole(one)} for one in (side, other)]
+    given = [
+        {(each.get("start"), each.get("end"), each["id"]) for each in one if each["stage"] == "lookup"}
+        for one in (side, other)
+    ]
+    same = {start for start, _, _ in (both[0] & given[1]) | (both[1] & given[0])}
+    return [each for each in _of_stage(side, "merge") if each["offset"] not in same]
+
+
+def _taken(left: Sequence[Decision], right: Sequence[Decision]) -> Collection[str]:
+    """The stages that are compared though only one side has records of them, where nobody says who speaks of what."""
+    return ("special", "merge") if _of_stage(left, "lookup") and _of_stage(right, "lookup") else ("special",)
 
 
 def describe(decision: Decision) -> str:
@@ -138,6 +204,8 @@ def describe(decision: Decision) -> str:
     if stage == "special":
         return f"finds special token {get('id')} at bytes {get('start')}..{get('end')}"
     if stage == "normalize":
+        if get("path") == PREFIX_SPACE:
+            return f"puts a space before byte {get('start')}"
         return f"changes bytes {get('start')}..{get('end')} by normalizing"
     if stage == "scan":
         value = int(get("value", 0))
@@ -146,8 +214,12 @@ def describe(decision: Decision) -> str:
     if stage == "classify":
         return f"puts byte {decision['offset']} in class {get('class')}"
     if stage == "pretokenize":
-        return f"takes bytes {get('start')}..{get('end')} as one piece (rule {get('rule')})"
+        rule = f" (rule {get('rule')})" if "rule" in decision else ""
+        return f"takes bytes {get('start')}..{get('end')} as one piece{rule}"
     if stage == "merge":
         place = f"{get('position')} of the piece at {decision['offset']}"
         return f"joins {get('left')} and {get('right')} at {place} (rank {get('rank')})"
-    return f"gives bytes {get('start')}..{get('end')} token {get('id')}"
+    if "start" not in decision:
+        return f"gives token {get('id')} at {decision['offset']}"
+    whole = ", looked up whole" if get("path") == WHOLE else ""
+    return f"gives bytes {get('start')}..{get('end')} token {get('id')}{whole}"

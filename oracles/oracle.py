@@ -15,7 +15,7 @@ from tokassay.oracles import greedy, merge, tiktoken_bytes, utf8
 from tokassay.oracles import normalize as nfc
 from tokassay.oracles.bytepolicy import ALPHABET, Scanned, prefixed, scan
 from tokassay.oracles.classes import classes
-from tokassay.oracles.decisions import WHOLE, Decision
+from tokassay.oracles.decisions import PREFIX_SPACE, WHOLE, Decision
 from tokassay.oracles.errors import OracleError, Reject, Unsupported
 from tokassay.oracles.pretokenize import Pretokenizer
 from tokassay.oracles.special import Segment, Specials
@@ -344,21 +344,28 @@ class Oracle:
         scanned, changed = self._scanned(document, segment)
         for start, end in changed:
             found.append({"stage": "normalize", "offset": start, "path": self._normalizer, "start": start, "end": end})
-        if not changed and self._policy != "raw":
-            self._trace_scan(document, segment, found)
         for part, stretch in self._stretches(scanned):
             if part is not None and part.token is not None:
                 found.append(_special(*stretch.document_span(0, len(stretch.data)), part.token))
                 continue
             starts = stretch.character_starts()
+            put = self._prefix_space and stretch.document_span(0, 1)[0] == stretch.document_span(0, 1)[1]
+            if put:
+                at = stretch.document_span(0, 1)[0]
+                found.append({"stage": "normalize", "offset": at, "path": PREFIX_SPACE, "start": at, "end": at})
             if changed:
                 self._trace_changed(stretch, starts, found)
+            elif self._policy != "raw":
+                if put:
+                    self._trace_changed(stretch, starts[:2], found)
+                self._trace_scan(document, Segment(*stretch.document_span(int(put), len(stretch.data)), None), found)
             for first, last, rule in self._pretokenizer.ruled_pieces(stretch.text):
                 self._trace_piece(stretch, starts[first], starts[last], rule, self._whole_first, found)
 
     def _trace_changed(self, stretch: Scanned, starts: Sequence[int], found: list[Decision]) -> None:
-        """The scan of text that the normalizer made: values and widths are its own, offsets the document's."""
-        for at, character in enumerate(stretch.text):
+        """The scan of text that is not the document's own: values and widths are the text's, offsets the document's.
+        `starts` are those of the characters to tell of, and the end of the last."""
+        for at, character in enumerate(stretch.text[: len(starts) - 1]):
             low, high = starts[at], starts[at + 1]
             alone = high - low == 1 and not character.isascii()
             value = stretch.data[low] if alone else ord(character)

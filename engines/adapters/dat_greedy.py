@@ -21,6 +21,7 @@ class Adapter:
     operations = ("encode", "encode_batch", "decode", "offsets")
     entries = ("whole", "documents_list", "batch_flat", "batch_list")
     offset_unit = "bytes"
+    stages = ("lookup",)
     rejects = ()
 
     def version(self) -> str:
@@ -66,3 +67,10 @@ class Adapter:
 
     def offsets(self, item: bytes) -> list[tuple[int, int]]:
         return [(start, end) for start, end in self.greedy.encode_spans(item)[1].tolist()]
+
+    def trace(self, document: bytes) -> list[dict[str, Any]]:
+        ids, spans = self.greedy.encode_spans(document)
+        return [
+            {"stage": "lookup", "offset": start, "path": "longest match", "start": start, "end": end, "id": number}
+            for number, (start, end) in zip(ids.tolist(), spans.tolist(), strict=True)
+        ]

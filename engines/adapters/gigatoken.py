@@ -15,12 +15,17 @@ if TYPE_CHECKING:
     from tokassay.engines.host import Unsupported
 
 
+# The pattern of GPT-2: what the iterator over pieces cuts by, whatever was loaded.
+GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+
+
 class Adapter:
     """Loads tokenizer.json only: its loader of rank files takes the pattern from the file's name."""
 
     name = "gigatoken"
     operations = ("encode", "encode_batch", "decode")
     entries = ("whole", "documents_list", "batch_flat", "batch_list")
+    stages = ("pretokenize",)
     forms: ClassVar = {"str": bytes.decode}
     rejects = ()
 
@@ -38,6 +43,7 @@ class Adapter:
         if path is None:
             raise Unsupported("gigatoken needs a tokenizer.json, and none can be derived from this vocabulary")
         self.pool = threads
+        self.told = contract.get("pretokenizer") == [GPT2] and contract["specials"] == "off"
         try:
             self.tokenizer = gigatoken.Tokenizer(path)
         except (ValueError, NotImplementedError) as error:
@@ -70,3 +76,13 @@ class Adapter:
 
     def decode(self, ids: Any) -> bytes:
         return bytes(self.tokenizer.decode(ids))
+
+    def trace(self, document: bytes) -> list[dict[str, Any]]:
+        """The pieces of its public iterator."""
+        if not self.told:
+            raise Unsupported("gigatoken tells the pieces of GPT-2's pattern only, without special tokens")
+        found, at = [], 0
+        for piece in gigatoken.pretokenizer(document):
+            start, at = at, at + len(piece)
+            found.append({"stage": "pretokenize", "offset": start, "path": "pretokenizer", "start": start, "end": at})
+        return found

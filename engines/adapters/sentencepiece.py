@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import sentencepiece
@@ -10,11 +11,15 @@ if TYPE_CHECKING:
     from tokassay.engines.host import Unsupported
 
 
+SPACE = "\u2581".encode()  # how a piece writes a space
+
+
 class Adapter:
     """Takes `bytes` and never a lenient `str`, so that what is ill-formed is the engine's to replace, not ours."""
 
     name = "sentencepiece"
     operations = ("encode", "encode_batch")
+    stages = ("normalize", "lookup")
     forms: ClassVar = {"str": bytes.decode}
     rejects = ()
 
@@ -38,3 +43,26 @@ class Adapter:
 
     def encode_batch(self, items: list[bytes], threads: int) -> list[list[int]]:
         return self.processor.encode(items, num_threads=threads)  # type: ignore[no-any-return]
+
+    def trace(self, document: bytes) -> list[dict[str, Any]]:
+        """What its normalizer made, by the byte each made one comes from, and the pieces with the bytes behind them."""
+        normal, origin = self.processor.normalize(document, with_offsets=True)
+        normal, found = normal.encode() if isinstance(normal, str) else normal, []
+        edges = sorted({*origin, len(document)})
+        for start, end in pairwise(edges):
+            made = b"".join(normal[n : n + 1] for n, at in enumerate(origin[: len(normal)]) if at == start)
+            # A space that is written as a block is none the less a space.
+            plain = document[start:end].replace(b" ", SPACE)
+            if start == 0 and made.startswith(SPACE) and (made == SPACE + plain or not plain.startswith(SPACE)):
+                found.append(record("normalize", "prefix space", 0, 0))
+                made = made[len(SPACE) :]
+            if made != plain:
+                found.append(record("normalize", "Normalize", start, end))
+        made = self.processor.encode(document, return_type="offset_mapping")
+        for number, (start, end) in zip(made["ids"], made["offsets"], strict=True):
+            found.append(record("lookup", "offset_mapping", start, end, id=number))
+        return found
+
+
+def record(stage: str, path: str, start: int, end: int, **more: int) -> dict[str, Any]:
+    return {"stage": stage, "offset": start, "path": path, "start": start, "end": end, **more}

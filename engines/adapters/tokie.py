@@ -16,6 +16,7 @@ class Adapter:
 
     name = "tokie"
     operations = ("encode",)
+    stages = ("lookup",)
     rejects = (UnicodeDecodeError,)
 
     def version(self) -> str:
@@ -32,3 +33,12 @@ class Adapter:
     def encode(self, item: str) -> list[int]:
         made = self.tokenizer.encode(item, False)
         return made if type(made) is list else made.ids  # before 0.0.5 the list itself
+
+    def trace(self, document: bytes) -> list[dict[str, Any]]:
+        """The bytes behind each token."""
+        made = self.tokenizer.encode_with_offsets(self.prepare(document), False)
+        path = {"stage": "lookup", "path": "encode_with_offsets"}
+        return [
+            {**path, "offset": start, "start": start, "end": end, "id": number}
+            for number, (start, end) in zip(made.ids, made.offsets, strict=True)
+        ]

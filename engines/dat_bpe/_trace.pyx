@@ -69,7 +69,7 @@ cdef class TraceTables(Tables):
         elif stage == "special":
             record |= {"path": "leftmost-longest", "start": event.offset, "end": event.next, "id": event.value}
         elif stage == "normalize":
-            record |= {"path": "nfc", "start": event.offset, "end": event.next}
+            record |= {"path": "prefix space" if event.path else "nfc", "start": event.offset, "end": event.next}
         elif stage == "lookup":
             path = "whole piece" if event.path else "part"
             record |= {"path": path, "start": event.offset, "end": event.next, "id": event.value}

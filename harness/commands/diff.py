@@ -21,7 +21,8 @@ from tokassay.harness.commands.options import (
 
 if TYPE_CHECKING:
     from rich.table import Table
-    from tokassay.harness.differ import Difference, Side
+    from tokassay.harness.compared import Compared
+    from tokassay.harness.differ import Side
 
 app = typer.Typer()
 
@@ -55,68 +56,60 @@ def diff(
     after the name. The first differing decision is traced where both sides speak of their decisions, else inferred.
     Exit codes: 0 the same, 1 they differ, 2 wrong use, 4 a side cannot take part, so that nothing was compared.
     """
-    from tokassay.harness.differ import difference, same
-    from tokassay.harness.errors import AGREED, MISMATCH, NOTHING
-    from tokassay.harness.hosts import target
+    from tokassay.harness.compared import compare
+    from tokassay.harness.differ import same
     from tokassay.harness.input import read_document
-    from tokassay.harness.sides import ask_side, stand_in
 
     document = read_document(hexadecimal, text, file)
     what = asked(vocab, pattern, contract, specials, roster)
-    targets = [target(name, what.contract, what.roster) for name in (left, right)]
-    a, b = (ask_side(each, what.loaded, document, roster=what.roster) for each in targets)
-    compared = "unsupported" not in (a.outcome, b.outcome)
-    code = NOTHING if not compared else AGREED if same(a, b) else MISMATCH
-    found = None
-    if compared and not same(a, b):
-        others = [
-            stand_in(each, side, what.loaded, document, what.roster) for each, side in zip(targets, (a, b), strict=True)
-        ]
-        found = difference(a, b, document, (others[0], others[1]))
+    seen = compare((left, right), what.loaded, what.contract, what.roster, document, always=False)
     if as_json:
+        a, b = (
+            side.to_json() | {"contract": each.contract.digest}
+            for side, each in zip(seen.sides, seen.targets, strict=True)
+        )
         print_json(
             {
                 "document": document.hex(),
                 "vocabulary": what.loaded.contract.vocabulary,
-                "left": a.to_json() | {"contract": targets[0].contract.digest},
-                "right": b.to_json() | {"contract": targets[1].contract.digest},
-                "same": same(a, b) if compared else None,
-                "difference": None if found is None else found.to_json(),
-                "exit_code": code,
+                "left": a,
+                "right": b,
+                "same": same(*seen.sides) if seen.compared else None,
+                "difference": None if seen.found is None else seen.found.to_json(),
+                "changes": [change.to_json() for change in seen.changes],
+                "exit_code": seen.exit_code,
             }
         )
     else:
-        show(a, b, found, document, everything)
-    raise typer.Exit(code)
+        show(seen, everything)
+    raise typer.Exit(seen.exit_code)
 
 
-def show(a: Side, b: Side, found: Difference | None, document: bytes, everything: bool) -> None:
+def show(seen: Compared, everything: bool) -> None:
     """The table, and the first difference in words."""
     from rich.console import Console
     from tokassay.harness.pieces import bracketed
+    from tokassay.harness.traces import ordered
 
     console = Console(soft_wrap=False, highlight=False)
+    document = seen.document
     shown = document if len(document) <= 64 else document[:64]
     more = f" … {len(document)} bytes" if len(shown) < len(document) else ""
     console.print(f"document {bracketed(shown)}{more}", markup=False)
+    a, b = seen.sides
     for side in (a, b):
         told = f"{side.name} {side.version} under {side.variants}: " if side.version else f"{side.name}: "
         if side.outcome == "ids":
-            spoken = "traced" if side.decisions is not None else "not traced"
-            console.print(f"{told}{len(side.ids)} tokens, {spoken}", markup=False)
+            in_part = f"traced: {', '.join(ordered(side.told))}" if side.told else "not traced"
+            console.print(f"{told}{len(side.ids)} tokens, {'traced' if side.complete else in_part}", markup=False)
         else:
             console.print(f"{told}{side.outcome}" + (f": {side.detail}" if side.detail else ""), markup=False)
     if a.outcome == "ids" or b.outcome == "ids":
         console.print(table(a, b, everything))
-    if "unsupported" in (a.outcome, b.outcome):
-        console.print("nothing was compared: a side cannot take part", markup=False)
-    elif found is None:
-        console.print("same", markup=False)
-    else:
-        if found.token is not None:
-            console.print(f"first differing token: {found.token}", markup=False)
-        known = f"{found.known} through {' and '.join(found.through)}" if found.through else found.known
-        console.print(f"first differing decision ({known}): {found.stage}: {found.sentence}", markup=False)
+    if seen.found is not None and seen.found.token is not None:
+        console.print(f"first differing token: {seen.found.token}", markup=False)
+    for line in seen.sentences(traces=False):
+        console.print(line, markup=False)
 
 
 def table(a: Side, b: Side, everything: bool) -> Table:

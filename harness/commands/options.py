@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -69,3 +69,25 @@ def print_json(value: object) -> None:
     import json
 
     typer.echo(json.dumps(value))
+
+
+def again(
+    words: Sequence[str],
+    document: bytes,
+    vocab: str,
+    pattern: str | None,
+    variants: str | None,
+    specials: bool,
+    roster: list[Path] | None,
+) -> str:
+    """The command line that does the same on a document of at most 256 bytes, which is in it; "" for a longer one."""
+    import shlex
+
+    if len(document) > 256:
+        return ""
+    flags = ["--vocab", vocab]
+    for flag, value in (("--pattern", pattern), ("--contract", variants)):
+        flags += [flag, value] if value is not None else []
+    flags += ["--specials"] if specials else []
+    flags += [word for path in roster or () for word in ("--roster", str(path))]
+    return shlex.join(["tokassay", *words, *flags, "--hex", document.hex()])

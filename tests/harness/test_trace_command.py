@@ -35,8 +35,8 @@ def test_a_lead_whose_sequence_does_not_follow(capsys: pytest.CaptureFixture[str
     first = next(d for d in decisions(capsys, engine, "--hex", "e0407970") if d["stage"] == "scan")
     assert (first["offset"], first["accepted"], first["next"]) == (0, 1, 1)
     _, out, _ = run(capsys, engine, "--hex", "e0407970")
-    assert "e0 leads 3 bytes, and byte 2 must be a0-bf but is 40" in out
-    assert "it stands for U+00E0 à" in out
+    assert "E0 leads three bytes, but the next byte, 40, is no continuation (80-BF)" in out
+    assert "E0 stands alone, as U+00E0 à of the byte alphabet" in out
     assert "[yp] is token 4464" in out
     assert out.splitlines()[-1] == "ids 156 31 4464"
 
@@ -45,8 +45,8 @@ def test_a_lead_whose_sequence_does_not_follow(capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize(
     ("document", "pieces", "words"),
     [
-        ("898881ab", [[0, 3], [3, 4]], "89 is a continuation byte, and no lead byte claims it"),
-        ("bd9b9ae9", [[0, 1], [1, 4]], "e9 leads 3 bytes, and the document ends after 1"),
+        ("898881ab", [[0, 3], [3, 4]], "89 is a continuation byte (80-BF), and no lead byte claims it"),
+        ("bd9b9ae9", [[0, 1], [1, 4]], "E9 leads three bytes, but the document ends after one"),
     ],
 )
 def test_bytes_that_are_no_characters(

@@ -117,6 +117,11 @@ static dat_status encode_changed(encoding *self, const uint8_t *p, const uint8_t
     const uint8_t *document = NULL, *seen = NULL;
     size_t events = 0;
     if (self->trace != NULL) {
+        if (self->prefixed) {
+            size_t from, to;
+            origin(self, 0, 0, &from, &to);
+            DAT_RECORD(self->trace, .stage = DAT_STAGE_NORMALIZE, .path = 1, .offset = from, .next = from);
+        }
         document = self->trace->document;
         seen = self->trace->seen;
         events = self->trace->count;
