@@ -19,9 +19,10 @@ class Adapter:
     """Loads tokenizer.json only: its loader of rank files takes the pattern from the file's name."""
 
     name = "gigatoken"
-    operations = ("encode", "encode_batch", "decode")
+    operations = ("encode", "encode_batch", "decode", "encode_files")
     entries = ("whole", "documents_list", "batch_flat", "batch_list")
     forms: ClassVar = {"str": bytes.decode}
+    readers = ("files", "separated", "jsonl")
     rejects = ()
 
     def version(self) -> str:
@@ -54,7 +55,20 @@ class Adapter:
         # Its pool is fixed when the process starts (RAYON_NUM_THREADS); parallel=False keeps to the calling thread.
         if threads not in (1, self.pool):
             raise Unsupported(f"gigatoken was started with {self.pool} threads and cannot use {threads}")
-        layout = self.tokenizer.encode_batch(items, parallel=threads > 1).layout
+        return self.flat(self.tokenizer.encode_batch(items, parallel=threads > 1))
+
+    def encode_files(self, reader: str, source: Any, threads: int) -> tuple[Any, Any]:
+        if reader == "files":
+            source = gigatoken.TextFileSource(source)
+        elif reader == "separated":
+            source = gigatoken.TextFileSource([source[0]], separator=source[1])
+        else:
+            source = gigatoken.JsonlFileSource([source])
+        return self.flat(self.tokenizer.encode_files(source, parallel=threads > 1))
+
+    def flat(self, rows: Any) -> tuple[Any, Any]:
+        """Ids and counts of a batch, from the buffers of its awkward array."""
+        layout = rows.layout
         offsets = layout.offsets.data
         return layout.content.data[offsets[0] : offsets[-1]], np.diff(offsets).astype(np.uint32)
 

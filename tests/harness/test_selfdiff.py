@@ -8,33 +8,25 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import sentencepiece
 from tokassay.harness import cli
 from tokassay.harness.compare import Output
 from tokassay.harness.lanes import Lanes
-from tokassay.harness.selfdiff import (
-    LONG,
-    LONG_DOCUMENT,
-    ROUND_TRIP,
-    WAYS,
-    Row,
-    cut_at,
-    exit_code,
-    long_document,
-    ordered,
-    requests,
-    run,
-    selected,
-)
+from tokassay.harness.long_documents import LONG, cut_at, long_document
+from tokassay.harness.selfdiff import Row, exit_code, ordered, requests, run, selected, tiles
 from tokassay.harness.suites import CorpusRequest, Suite
+from tokassay.harness.ways import LONG_DOCUMENT, OFFSETS, ROUND_TRIP, STARTS, STREAMED, WAYS
 
-PLANTED = Path(__file__).parents[1] / "engines" / "planted" / "planted.toml"
+PLANTED = [Path(__file__).parents[1] / "engines" / "planted" / name for name in ("planted.toml", "itself.toml")]
 TEXT = [b"hello world", b"The quick brown fox jumps", "naïve café".encode(), b"", b"x=y~z", b"\xff\xfe", b"blanks   "]
 
 
-def rows_of(engine: str, *ways: str, documents: list[bytes] = TEXT) -> dict[str, Row]:
+def rows_of(
+    engine: str, *ways: str, documents: list[bytes] = TEXT, vocabulary: str = "gpt2"
+) -> dict[str, Row]:
     """The rows of one engine by way, of these ways alone (none: all)."""
-    suite = Suite("test", "", ("gpt2",), (engine,), (CorpusRequest("mine", ("encode",), ("off",)),))
-    lanes = Lanes(suite, (PLANTED,), None, {}, 1)
+    suite = Suite("test", "", (vocabulary,), (engine,), (CorpusRequest("mine", ("encode",), ("off",)),))
+    lanes = Lanes(suite, PLANTED, None, {}, 1)
     named = [(f"document {i}", document) for i, document in enumerate(documents)]
     try:
         rows = run(
@@ -52,8 +44,8 @@ def verdicts(engine: str, *ways: str, documents: list[bytes] = TEXT) -> dict[str
 def test_our_own_engine_is_the_same_in_every_way_that_it_offers() -> None:
     rows = rows_of("dat-bpe")
     assert {row.verdict for row in rows.values()} == {"same"}, rows
-    assert {way.name for way in WAYS} | {ROUND_TRIP, "no cache", "scalar", "as str", "entry point whole"} <= set(rows)
-    assert {"a long document whole", "a long document in parts of 65,537"} <= set(rows)
+    assert {way.name for way in WAYS} | {ROUND_TRIP.name, OFFSETS.name, "no cache", "scalar", "as str", "entry point whole"} <= set(rows)
+    assert {"a long document whole", "a long document in parts of 65,537", "a long document begun later, encode"} <= set(rows)
     assert exit_code(rows.values()) == 0
 
 
@@ -65,7 +57,7 @@ def test_our_own_engine_is_the_same_in_every_way_that_it_offers() -> None:
         ("first-time", "again and again", "a fresh instance"),
         ("remembers", "reversed order", "again and again"),
         ("from-str", "as str", "a fresh instance"),
-        ("strips", ROUND_TRIP, "a fresh instance"),
+        ("strips", ROUND_TRIP.name, "a fresh instance"),
         ("other-options", "tilde", "a fresh instance"),
     ],
 )
@@ -88,10 +80,79 @@ def test_a_used_instance_goes_wrong() -> None:
 def test_chunks_of_a_long_document() -> None:
     """Wrong past a megabyte, where a chunk ends inside of a word."""
     documents = [b"uninterrupted considerations notwithstanding extraordinarily" for _ in range(3)]
-    rows = rows_of("chunked", LONG_DOCUMENT, "a fresh instance", documents=documents)
+    rows = rows_of("chunked", LONG_DOCUMENT.name, "a fresh instance", documents=documents)
     assert rows["a fresh instance"].verdict == "same"
     assert rows["a long document in parts of 65,537"].verdict == "same"
     assert rows["a long document whole"].verdict == "differ"
+
+
+# What is no encoding of bytes in memory. The documents hold what each fault needs: characters of several tokens, a
+# newline at the end, an empty one, U+2028, and words on both sides of the sixteenth byte.
+OTHER_CALLS = [
+    b"hello world", b"", b"a line\n", "naïve 🙂 café".encode(), "one\u2028two".encode(), b"notwithstanding extraordinarily",
+]
+
+
+@pytest.mark.parametrize(
+    ("engine", "shows"),
+    [
+        ("itself-files", {"from files", "from files, four threads"}),
+        ("itself-rows", {"from separated", "from separated, four threads"}),
+        ("itself-lines", {"from jsonl", "from jsonl, four threads"}),
+        (
+            "itself-file-threads",
+            {"from files, four threads", "from separated, four threads", "from jsonl, four threads"},
+        ),
+        ("itself-spans-ids", {"ids of the call with offsets"}),
+        ("itself-spans", {OFFSETS.name}),
+        ("itself-stream", {STREAMED.name}),
+        ("itself-starts", {STARTS.name}),
+        ("itself-none", set()),
+    ],
+)
+def test_a_fault_of_another_call_shows_there_alone(engine: str, shows: set[str]) -> None:
+    """Files, offsets and streams: whatever else is asked of the engine is the same."""
+    others = [way.name for way in (ROUND_TRIP, STREAMED, OFFSETS, STARTS)]
+    others += ["a fresh instance", "encode_batch", "ids of the call with offsets"]
+    others += [f"from {reader}{more}" for reader in ("files", "separated", "jsonl") for more in ("", ", four threads")]
+    found = verdicts(engine, *others, documents=OTHER_CALLS)
+    assert set(found) == set(others)
+    assert {way for way, verdict in found.items() if verdict == "differ"} == shows, found
+    assert {found[way] for way in found if way not in shows} == {"same"}
+
+
+def test_rows_that_are_missing_are_told_by_their_number() -> None:
+    row = rows_of("itself-rows", "from separated", documents=OTHER_CALLS)["from separated"]
+    assert (row.documents, row.detail) == (6, "ValueError: 6 documents gave 5 rows")
+
+
+def test_chunks_that_end_in_a_lucky_place() -> None:
+    """Wrong only where a chunk's last bytes have no blank: the whole text has some there, but not begun later."""
+    word = b"".join(b"%x" % (n * n) for n in range(9000)).translate(bytes.maketrans(b"0123456789", b"ghijklmnop"))
+    documents = [b"some words and " * 1000 + word + b" more words" * 4000]
+    rows = rows_of("itself-chunks", LONG_DOCUMENT.name, documents=documents)
+    found = {way: row.verdict for way, row in rows.items()}
+    assert found["a long document begun later, encode"] == "differ", rows
+    assert {found[way] for way in ("a long document whole", "a long document in parts of 65,537")} == {"same"}, rows
+
+
+def test_spans_that_tile() -> None:
+    assert tiles(np.array([0, 2, 2, 2, 2, 5], np.uint32), 5)
+    assert not tiles(np.array([0, 2, 3, 5], np.uint32), 5)
+    assert not tiles(np.array([0, 2, 2, 4], np.uint32), 5)
+    assert not tiles(np.array([1, 2, 2, 5], np.uint32), 5)
+
+
+def test_sentencepiece_under_a_model_of_its_own(tmp_path: Path) -> None:
+    """An opaque contract: its offsets tile the text, characters that are no token's included."""
+    sentences = ["hello world", "low lower lowest new newest", "the cat sat on the mat"] * 20
+    model = tmp_path / "small.model"
+    with model.open("wb") as writer:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(sentences), model_writer=writer, vocab_size=60, model_type="bpe", minloglevel=2
+        )
+    found = rows_of("sentencepiece", OFFSETS.name, "a fresh instance", "encode_batch", vocabulary=str(model))
+    assert {row.verdict for row in found.values()} == {"same"}, found
 
 
 def test_an_engine_that_falls_has_a_row_and_no_more() -> None:
