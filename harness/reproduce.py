@@ -59,15 +59,16 @@ def reproducer(vector: Vector, engine: str | None, roster: Mapping[str, EngineSp
     recorded = _wrong(vector, engine)
     spec = find_spec(recorded.engine, roster, where="tokassay vectors reproduce")
     lines = spec.reproduce
-    if not {"imports", "load", "encode"} <= set(lines):
+    if not {"imports", "load", vector.operation} <= set(lines):
         raise InputError(
-            f"the roster does not say how a script calls {spec.name}", where=spec.source,
+            f"the roster does not say how a script calls {spec.name} to {vector.operation}", where=spec.source,
             remedy=f"add a table [{spec.name}.reproduce] (docs/ADDING_AN_ENGINE.md)",
         )
     loaded = load_vocabulary(vocabulary_of(vector))
     asked = vector.asked_of(loaded.contract)
     contract = target(spec.name, asked, roster).contract
     path, name = None, ""
+    used = ("imports", "load", vector.operation)
     if form := lines.get("file"):
         made = materialize(loaded, contract, cache_dir() / "vocab")
         if form not in made:
@@ -77,7 +78,7 @@ def reproducer(vector: Vector, engine: str | None, roster: Mapping[str, EngineSp
     values: dict[str, Any] = {
         "vector": vector, "recorded": recorded, "history": vector.history(spec.name), "rows": vector.of(spec.name),
         "package": spec.requirement.partition("==")[0], "engine": spec, "calls": lines,
-        "uses": lambda word: any(re.search(rf"\b{word}\b", line) for line in lines.values()),
+        "uses": lambda word: any(re.search(rf"\b{word}\b", lines[name]) for name in used if name in lines),
         "vocabulary": name, "encoding": _encoding(spec, loaded), "contract": contract, "limit": LIMIT_S,
         "expected": list(vector.answer.ids or ()), "loaded": loaded, "shown": _shown(vector), "title": _title(vector),
         "fence": "```",

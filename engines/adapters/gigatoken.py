@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Adapter:
-    """Loads tokenizer.json only: its loader of rank files takes the pattern from the file's name."""
+    """Loads tokenizer.json; a rank file only where the roster asks for that loader."""
 
     name = "gigatoken"
     operations = ("encode", "encode_batch", "decode", "encode_files")
@@ -36,13 +36,16 @@ class Adapter:
                 with open(path, "rb") as file:
                     if json.load(file).get("added_tokens"):
                         raise Unsupported("gigatoken always matches the added tokens of a file that it reads itself")
+        # `ranks`: its loader of rank files instead, which looks for the pattern in the file's name.
+        read = gigatoken.Tokenizer.from_tiktoken if options.get("ranks") else gigatoken.Tokenizer
+        path = files.get("tiktoken") if options.get("ranks") else path
         if path is None:
-            raise Unsupported("gigatoken needs a tokenizer.json, and none can be derived from this vocabulary")
+            raise Unsupported("gigatoken needs a file of a form that cannot be derived from this vocabulary")
         self.pool = threads
         try:
-            self.tokenizer = gigatoken.Tokenizer(path)
+            self.tokenizer = read(path)
         except (ValueError, NotImplementedError) as error:
-            raise Unsupported(f"gigatoken does not load this tokenizer.json: {error}") from error
+            raise Unsupported(f"gigatoken does not load this file: {error}") from error
         self.whole = self.tokenizer.backend.encode  # the engine itself, without the wrapper's call
 
     def prepare(self, document: bytes) -> bytes:
