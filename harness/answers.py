@@ -1,4 +1,4 @@
-"""What an engine gives for one document, or should give: ids (all, or their count and digest), a text, or another end."""
+"""What an engine gives for one document, or should give: ids (all, or count and digest), a text, or another end."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ ENDS = 4
 
 @dataclass(frozen=True)
 class Answer:
-    """How one document ended. `outcome` is `ids`, `text` (decoded), or what happened instead (reject, crash, error, timeout, oom, flaky).
+    """How one document ended. `outcome` is `ids`, `text` (decoded), or what happened instead (reject, crash, error,
+    timeout, oom, flaky).
 
     `ids` is None where there are none, or where only `count`, `head`, `tail` and `digest` are kept: SHA-256, hex, over
     the ids as u32 little-endian, or over the text. `detail` says more of an outcome, and takes no part in a comparison.

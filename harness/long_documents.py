@@ -10,7 +10,7 @@ from tokassay.harness.domains import BYTES, domain_of
 
 LONG = 3 << 20  # bytes of the long document
 PARTS = (4_000, 65_537, 1_000_003)  # bytes of its parts, about
-LATER = 6  # how many times it is asked with its beginning left out, so that chunks end elsewhere
+LATER = (1, 2, 3, 5, 8, 13)  # so many parts of its beginning are left out, so that chunks end elsewhere
 
 # In every published pattern a piece ends where a letter is followed by a space and another letter.
 BORDER = re.compile(rb"[A-Za-z](?= [A-Za-z])")

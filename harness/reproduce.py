@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -64,7 +65,7 @@ def reproducer(vector: Vector, engine: str | None, roster: Mapping[str, EngineSp
             f"the roster does not say how a script calls {spec.name} to {vector.operation}", where=spec.source,
             remedy=f"add a table [{spec.name}.reproduce] (docs/ADDING_AN_ENGINE.md)",
         )
-    loaded = load_vocabulary(vocabulary_of(vector))
+    loaded = _loaded(vocabulary_of(vector))
     asked = vector.asked_of(loaded.contract)
     contract = target(spec.name, asked, roster).contract
     path, name = None, ""
@@ -100,6 +101,12 @@ def run(made: Reproducer, folder: Path, roster: Mapping[str, EngineSpec]) -> tup
         stdin=subprocess.DEVNULL, timeout=3 * LIMIT_S,
     )
     return done.returncode, done.stdout + done.stderr
+
+
+@cache
+def _loaded(name: str) -> Loaded:
+    """A vocabulary, once for all vectors of it."""
+    return load_vocabulary(name)
 
 
 def _wrong(vector: Vector, engine: str | None) -> Recorded:

@@ -1,9 +1,9 @@
 """Every engine against itself: the same documents in another way, which must change no id.
 
 `ways.py` has the table: threads, batches, order, a fresh or a used instance, a cold or a warm cache. To these come what
-an engine offers of itself: its other entry points, the types it takes (`forms` of its adapter), its readers of files, the
-options that must be without effect (`alternatives` of the roster), its decoders and offsets, and one long document against
-its parts. No oracle is asked: an engine that is consistently wrong passes here, and fails an audit.
+an engine offers of itself: its other entry points, the types it takes (`forms` of its adapter), its readers of files,
+the options that must be without effect (`alternatives` of the roster), its decoders and offsets, and one long document
+against its parts. No oracle is asked: an engine that is consistently wrong passes here, and fails an audit.
 """
 
 from __future__ import annotations
@@ -220,7 +220,7 @@ class Session:
         return Output(np.zeros(len(texts), np.uint8), counts, np.frombuffer(b"".join(texts), np.uint8), "texts")
 
     def _tiled(self, way: Way, right: Output) -> Row:
-        """Under an opaque contract: that spans follow each other from the first byte to the last, where that is said."""
+        """Under an opaque contract: that spans follow each other from the first byte to the last, if that is said."""
         if not self.hello.get("tiles"):
             return self._row(way, UNSUPPORTED, detail="nothing is promised of its offsets under an opaque contract")
         picked = np.flatnonzero((right.status == IDS) & (right.counts > 0))
@@ -233,7 +233,7 @@ class Session:
             return self._failed(way, error)
         wrong = [
             i for i, place in enumerate(picked.tolist())
-            if found.counts[i] != right.counts[place] or not tiles(found.of(i), len(self.documents[place]))
+            if found.counts[i] != right.counts[place] or not tiles(found.of(i), self.documents[place])
         ]
         row = self._row(way, DIFFER if wrong else SAME, documents=len(picked), differ=len(wrong))
         if wrong:
@@ -267,9 +267,8 @@ class Session:
             whole += [Way(f"a long document, a file, threads: {n}", "encode_files", n, form="files") for n in (1, 4)]
         asked += [(each, [text], right.values) for each in whole]
         # Chunks of so many bytes end elsewhere in a text that begins later.
-        skipped = [n * len(parts) // (8 * LATER) for n in range(1, LATER + 1)]
-        later = [b"".join(parts[n:]) for n in skipped]
-        values = np.concatenate([right.values[int(right.counts[:n].sum()) :] for n in skipped])
+        later = [b"".join(parts[n:]) for n in LATER]
+        values = np.concatenate([right.values[int(right.counts[:n].sum()) :] for n in LATER])
         for operation, threads in (("encode", 1), ("encode_batch", 4)):
             named = f"a long document begun later, {operation}"
             asked.append((Way(named, operation, threads=threads), later, values))
@@ -357,10 +356,12 @@ def fits(ids: npt.NDArray[Any], token_lengths: npt.NDArray[np.uint32], size: int
     return bool((ids < len(token_lengths)).all()) and int(token_lengths[ids.astype(np.int64)].sum()) == size
 
 
-def tiles(spans: npt.NDArray[Any], size: int) -> bool:
-    """Whether flat spans (start, end, start, …) follow each other from 0 to `size`."""
+def tiles(spans: npt.NDArray[Any], document: bytes) -> bool:
+    """Whether flat spans (start, end, start, …) follow each other through the document, but for blanks around it."""
     starts, ends = spans.reshape(-1, 2).T.astype(np.int64)
-    return bool(np.array_equal(starts, [0, *ends[:-1]]) and ends[-1] == size and (starts <= ends).all())
+    outside = document[: starts[0]], document[ends[-1] :]
+    blank = not any(each.decode("utf-8", "replace").strip() for each in outside)
+    return bool(np.array_equal(starts[1:], ends[:-1]) and (starts <= ends).all() and ends[-1] <= len(document)) and blank
 
 
 def shown(output: Output, at: int) -> list[int] | str:

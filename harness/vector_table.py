@@ -17,10 +17,10 @@ HEAD = """\
 # Divergences
 
 Answers of other engines that a written rule contradicts, as `fixtures/vectors` has them. Each was found by running the
-release that is named, made as small as it goes, and held by hand to the rule that stands below. A row is one cause in one
-engine; versions are the first and the last that were asked and wrong, and those beside them that were asked and right.
-`tokassay vectors check` asks again, and says so where one has healed; `tokassay vectors reproduce VECTOR ENGINE` writes a
-script that needs the package alone, and a report for its authors. This page is made by
+release that is named, made as small as it goes, and held by hand to the rule that stands below. A row is one cause in
+one engine; versions are the first and the last that were asked and wrong, and those beside them that were right.
+`tokassay vectors check` asks again, and says so where one has healed; `tokassay vectors reproduce VECTOR ENGINE` writes
+a script that needs the package alone, and a report for its authors. This page is made by
 `tokassay vectors list --markdown docs/DIVERGENCES.md`.
 
 """

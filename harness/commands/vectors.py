@@ -164,7 +164,8 @@ def add(
     fields |= {key: getattr(what.contract, key) for key in ("byte_policy", "unicode") if contract and
                getattr(what.contract, key) != vectors.DEFAULTS[key]}
     row: dict[str, Any] = {
-        "id": name, "vocabulary": vocab, "operation": operation, "contract": fields, "flags": flag or [], "stage": stage, "title": title,
+        "id": name, "vocabulary": vocab, "operation": operation, "contract": fields, "flags": flag or [],
+        "stage": stage, "title": title,
         "rule": rule, "source": source, **({"ids": None} if answer.outcome == "reject" else answer.to_json()),
     }
     row |= {"input_hex": unit.hex()} if times == 1 else {"input_repeat": {"hex": unit.hex(), "times": times}}

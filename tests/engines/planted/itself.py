@@ -1,7 +1,7 @@
 """Engines that differ from themselves in what is no encoding of bytes in memory: files, streams, offsets, chunks.
 
-Around tiktoken; `options.fault` names the one call that is wrong, and "none" is the control. The roster beside this file
-has one table a fault.
+Around tiktoken; `options.fault` names the one call that is wrong, and "none" is the control. The roster beside this
+file has one table a fault.
 """
 
 from __future__ import annotations
