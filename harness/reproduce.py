@@ -72,6 +72,8 @@ def reproducer(vector: Vector, engine: str | None, roster: Mapping[str, EngineSp
     used = ("imports", "load", vector.operation)
     if form := lines.get("file"):
         made = materialize(loaded, contract, cache_dir() / "vocab")
+        if contract.algorithm == "opaque" and form == loaded.format:
+            form = "source"  # as it was given: nothing is derived from what is not modelled
         if form not in made:
             raise InputError(f"no {form} can be derived from {loaded.name}", where=vector.id, remedy="name another")
         path = Path(made[form])

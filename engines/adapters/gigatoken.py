@@ -38,7 +38,7 @@ class Adapter:
                         raise Unsupported("gigatoken always matches the added tokens of a file that it reads itself")
         # `ranks`: its loader of rank files instead, which looks for the pattern in the file's name.
         read = gigatoken.Tokenizer.from_tiktoken if options.get("ranks") else gigatoken.Tokenizer
-        path = files.get("tiktoken") if options.get("ranks") else path
+        path = files["source"] if options.get("ranks") else path
         if path is None:
             raise Unsupported("gigatoken needs a file of a form that cannot be derived from this vocabulary")
         self.pool = threads
