@@ -51,6 +51,7 @@ CODE_BYTES = 64 << 20
 START_S = 60.0
 KINDS = {"encode": "ids", "encode_batch": "ids", "decode": "texts", "offsets": "spans"}
 KINDS.update(dict.fromkeys(("whole", "documents_list", "batch_flat", "batch_list"), "ids"))
+KINDS.update(encode_files="ids", encode_spans="ids", decode_stream="texts", decode_offsets="ids")
 OUT_OF_MEMORY = (
     b"memory allocation of",
     b"bad_alloc",

@@ -31,6 +31,7 @@ import platform
 import signal
 import struct
 import sys
+import tempfile
 import traceback
 from array import array
 from operator import gt, length_hint
@@ -50,10 +51,15 @@ Rejects = Tuple[type, ...]
 Prepared = Tuple[List[Any], Sequence[int], int]
 # What is timed for a benchmark: each engine's best way to one form of output, declared by its adapter as `entries`.
 ENTRIES = ("whole", "documents_list", "batch_flat", "batch_list")
-BATCHES = ("encode_batch", "batch_flat", "batch_list")
+BATCHES = ("encode_batch", "batch_flat", "batch_list", "encode_files")
 LISTS = ("documents_list", "batch_list")
 KINDS = {"encode": "ids", "encode_batch": "ids", "offsets": "spans", "decode": "texts"}
 KINDS.update((entry, "ids") for entry in ENTRIES)
+# Asked to compare an engine with itself, and never timed.
+SELF = {"encode_files": "ids", "encode_spans": "ids", "decode_stream": "texts", "decode_offsets": "ids"}
+KINDS.update(SELF)
+DECODES = ("decode", "decode_stream", "decode_offsets")
+SEPARATOR = b"\x1e<|document|>\x1e"
 
 
 class Unsupported(Exception):
@@ -481,6 +487,8 @@ class Host:
             "operations": list(adapter.operations),
             "entries": list(getattr(adapter, "entries", ())),
             "forms": list(getattr(adapter, "forms", ())),
+            "readers": list(getattr(adapter, "readers", ())),
+            "tiles": bool(getattr(adapter, "tiles", False)),
             "trace": callable(getattr(adapter, "trace", None)),
             "stages": list(getattr(adapter, "stages", ())),
             "offset_unit": getattr(adapter, "offset_unit", "bytes"),
@@ -521,7 +529,9 @@ class Host:
         adapter = self.adapter
         # A batch entry point may take less than the single one does (str only, say): hence `prepare_batch`.
         call = getattr(adapter, "prepare_batch", adapter.prepare) if op in BATCHES else adapter.prepare
-        if form:
+        if op == "encode_files":
+            call = bytes  # the files are written in the call
+        elif form:
             if form not in getattr(adapter, "forms", ()):
                 raise Unsupported("the engine's adapter has no form %s" % form)
             call = adapter.forms[form]
@@ -547,8 +557,8 @@ class Host:
         outcome = Outcome(size)
         items, live, prepare_ns = self.prepare(op, documents, outcome, form)
         ids: Optional[Columns] = None
-        call: Callable[..., Any] = getattr(adapter, op)
-        if op == "decode":
+        call: Callable[..., Any] = self.reading(form) if op == "encode_files" else getattr(adapter, op)
+        if op in DECODES:
             rows, _ = each_carefully(adapter.encode, items, live, outcome, rejects)
             ids_rows = spread(rows, live, size)
             ids = build_columns("ids", ids_rows, outcome)
@@ -585,9 +595,22 @@ class Host:
         columns = build_columns(KINDS[op], out, outcome)
         return Pass(columns, outcome, clock, prepare_ns, perf_counter_ns() - start, form, ids)
 
+    def reading(self, reader: str) -> Callable[[List[bytes], int], Any]:
+        """`encode_files` over documents in memory: they are written as `reader` says, and read by the engine."""
+        if reader not in getattr(self.adapter, "readers", ()):
+            raise Unsupported("the engine reads no files as %r" % reader)
+
+        def read(documents: List[bytes], threads: int) -> Any:
+            with tempfile.TemporaryDirectory() as folder:
+                return self.adapter.encode_files(reader, written(reader, documents, folder), threads)
+
+        return read
+
     def measure(self, head: Dict[str, Any], body: memoryview) -> Dict[str, Any]:
         """Time `op` over the documents `repeat` times; each repetition's own output is hashed afterwards."""
         op, threads = head["op"], int(head.get("threads", self.threads))
+        if op in SELF:
+            raise Unsupported("%s is asked, and not timed" % op)
         documents = split_documents(body)
         lengths = array("Q", map(len, documents))
         reply: Dict[str, Any] = {"ns": [], "cpu_ns": [], "digest": [], "irregular": []}
@@ -662,6 +685,29 @@ class Host:
         raise Done
 
     VERBS = ("hello", "load", "measure", "kept", "encode", "decode", "trace", "quit")
+
+
+def written(reader: str, documents: List[bytes], folder: str) -> Any:
+    """The documents as files, and what a reader is given: their paths; a path and the separator; a path.
+
+    Raises UnicodeDecodeError where JSON cannot hold a document, and Unsupported where one holds the separator.
+    """
+    if reader == "files":
+        paths = [os.path.join(folder, "%06d.txt" % index) for index in range(len(documents))]
+        for path, document in zip(paths, documents):  # noqa: B905 - strict= is not in Python 3.8
+            with open(path, "wb") as file:
+                file.write(document)
+        return paths
+    if reader == "jsonl":
+        path, lines = os.path.join(folder, "documents.jsonl"), [{"text": document.decode()} for document in documents]
+        data = b"".join(json.dumps(line, ensure_ascii=False).encode() + b"\n" for line in lines)
+    else:
+        path, data = os.path.join(folder, "documents.txt"), SEPARATOR.join(documents)
+        if data.split(SEPARATOR) != documents:
+            raise Unsupported("a document holds the separator")
+    with open(path, "wb") as file:
+        file.write(data)
+    return path if reader == "jsonl" else (path, SEPARATOR)
 
 
 def spread(rows: Sequence[Any], live: Sequence[int], size: int) -> List[Any]:

@@ -13,6 +13,8 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 ROSTER = HERE / "engines.toml"
 OPERATIONS = ("encode", "encode_batch", "decode", "offsets")
+# Asked by `audit --self` alone: other ways to the same ids, texts and offsets.
+FURTHER = ("encode_files", "encode_spans", "decode_stream", "decode_offsets")
 ALGORITHMS = (
     "bpe-ranks",
     "bpe-pairs",
@@ -147,7 +149,7 @@ EXAMPLES = {
     "licence": 'licence = "MIT"',
     "home": 'home = "https://..."',
 }
-LISTS = {"algorithms": ALGORITHMS, "specials": SWITCH, "operations": OPERATIONS}
+LISTS = {"algorithms": ALGORITHMS, "specials": SWITCH, "operations": (*OPERATIONS, *FURTHER)}
 CHOICES = {"environment": ("project", "own")}
 NUMBERS = ("memory_mb", "timeout_s")
 TABLES = ("entry_points", "byte_policies", "options", "alternatives", "reproduce")

@@ -1,4 +1,4 @@
-"""What an engine gives for one document, or should give: ids (all, or their count and digest), or another end."""
+"""What an engine gives for one document, or should give: ids (all, or count and digest), a text, or another end."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from hashlib import sha256
 from typing import Any
 
 from tokassay.harness.errors import InputError
+from tokassay.harness.pieces import view
 
-IDS = "ids"
+IDS, TEXT = "ids", "text"
 # An answer is kept whole up to this many ids; past it, as count, ends and digest.
 WHOLE = 256
 ENDS = 4
@@ -18,10 +19,11 @@ ENDS = 4
 
 @dataclass(frozen=True)
 class Answer:
-    """How one document ended. `outcome` is `ids`, or what happened instead (reject, crash, error, timeout, oom, flaky).
+    """How one document ended. `outcome` is `ids`, `text` (decoded), or what happened instead (reject, crash, error,
+    timeout, oom, flaky).
 
     `ids` is None where there are none, or where only `count`, `head`, `tail` and `digest` are kept: SHA-256, hex, over
-    the ids as u32 little-endian. `detail` says more of an outcome, and takes no part in a comparison.
+    the ids as u32 little-endian, or over the text. `detail` says more of an outcome, and takes no part in a comparison.
     """
 
     outcome: str = IDS
@@ -31,6 +33,7 @@ class Answer:
     head: tuple[int, ...] = ()
     tail: tuple[int, ...] = ()
     digest: str = ""
+    text: bytes = b""
 
     @classmethod
     def of(cls, ids: Sequence[int]) -> Answer:
@@ -40,6 +43,11 @@ class Answer:
         whole = made if len(made) <= WHOLE else None
         return cls(ids=whole, count=len(made), head=made[:ENDS], tail=made[-ENDS:], digest=digest)
 
+    @classmethod
+    def of_text(cls, text: bytes) -> Answer:
+        """The answer that this text is."""
+        return cls(TEXT, text=text, digest=sha256(text).hexdigest())
+
     def same(self, other: Answer) -> bool:
         """Whether both came to the same end: the same ids, or the same kind of failure or refusal."""
         return (self.outcome, self.digest) == (other.outcome, other.digest)
@@ -47,6 +55,8 @@ class Answer:
     def to_json(self) -> dict[str, Any]:
         """As a vector keeps it; `detail` only where there is one."""
         made: dict[str, Any] = {"outcome": self.outcome}
+        if self.outcome == TEXT:
+            return {**made, "text_hex": self.text.hex()}
         if self.outcome == IDS and self.ids is not None:
             made["ids"] = list(self.ids)
         elif self.outcome == IDS:
@@ -59,6 +69,8 @@ class Answer:
         try:
             outcome = str(value.get("outcome", "reject" if value.get("ids", ()) is None else IDS))
             detail = str(value.get("detail", ""))
+            if outcome == TEXT:
+                return cls.of_text(bytes.fromhex(value["text_hex"]))
             if outcome != IDS:
                 return cls(outcome, detail)
             if "ids" in value:
@@ -74,6 +86,8 @@ class Answer:
 
     def told(self) -> str:
         """In one line."""
+        if self.outcome == TEXT:
+            return f"text {view(self.text)}" if self.text else "no text"
         if self.outcome != IDS:
             return self.outcome + (f" ({self.detail})" if self.detail else "")
         if self.ids is not None and self.count <= 4 * ENDS:

@@ -16,6 +16,7 @@ from tokassay.harness.blocks import Block
 from tokassay.harness.compare import IDS, Output, leaves
 from tokassay.harness.contract import Contract
 from tokassay.harness.domains import ordered
+from tokassay.harness.spans import in_characters, summed
 
 WHATS = ("ids", "texts", "spans-bytes", "spans-chars")
 # Policies under which the ids' bytes, one after the other, are the document's own bytes.
@@ -155,34 +156,8 @@ class Expected:
         return Output(status, counts, np.frombuffer(text, dtype=np.uint8), "texts")
 
     def _spans(self, chars: bool) -> Output:
-        made = self._summed() if own_bytes(self.contract) else self.ask(self.contract, "offsets")[0]
-        if not chars:
-            return made
-        owner = np.repeat(np.arange(self.block.documents), made.counts.astype(np.int64))
-        starts, stops = made.values.astype(np.int64).reshape(-1, 2).T
-        return _spans_output(made, *self._covering(owner, starts, stops))
-
-    def _summed(self) -> Output:
-        """Byte spans where the ids' bytes are the document: each begins where the one before it ends."""
-        ids = self.output("ids")
-        widths = self.token_lengths[ids.values.astype(np.int64)].astype(np.int64)
-        ends = np.cumsum(widths)
-        # Each document starts again at 0: subtract what was summed before it.
-        firsts = ids.ends - ids.counts.astype(np.int64)
-        before = np.concatenate(([0], ends))[firsts]
-        base = np.repeat(before, ids.counts.astype(np.int64))
-        return _spans_output(ids, ends - widths - base, ends - base)
-
-    def _covering(
-        self, owner: npt.NDArray[np.int64], starts: npt.NDArray[np.int64], stops: npt.NDArray[np.int64]
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Byte spans as character spans: from the first to past the last character that has a byte in the span."""
-        raw = np.frombuffer(self.block.buffer, dtype=np.uint8)
-        # Characters begun before each byte, and before the end.
-        begun = np.concatenate(([0], np.cumsum((raw & 0xC0) != 0x80)))
-        place = self.block.offsets.astype(np.int64)[owner]
-        return begun[place + starts + 1] - 1 - begun[place], begun[place + stops] - begun[place]
-
-
-def _spans_output(like: Output, starts: npt.NDArray[np.int64], stops: npt.NDArray[np.int64]) -> Output:
-    return Output(like.status, like.counts, np.stack((starts, stops), 1).reshape(-1).astype(np.uint32), "spans")
+        if own_bytes(self.contract):
+            made = summed(self.output("ids"), self.token_lengths)
+        else:
+            made = self.ask(self.contract, "offsets")[0]
+        return in_characters(made, self.block.buffer, self.block.offsets) if chars else made

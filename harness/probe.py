@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tokassay.engines.client import Host, HostFailure, Unsupported
-from tokassay.engines.frames import IDS, REJECT, Ids
+from tokassay.engines.frames import IDS, REJECT, Spans, Texts
 from tokassay.engines.roster import EngineSpec
 from tokassay.harness.answers import Answer
 from tokassay.harness.ask import failure
@@ -35,7 +35,8 @@ def probe(target: Target, loaded: Loaded, document: bytes, *, roster: Mapping[st
 
 
 def probe_all(
-    target: Target, loaded: Loaded, documents: Sequence[bytes], *, roster: Mapping[str, EngineSpec]
+    target: Target, loaded: Loaded, documents: Sequence[bytes], *, roster: Mapping[str, EngineSpec],
+    operation: str = "encode",
 ) -> list[Probed]:
     """What `target` does with each document: one host for all, and a fresh one after each that brings it down."""
     asked: list[Probed] = []
@@ -48,8 +49,8 @@ def probe_all(
                 if isinstance(opened, str):
                     return [*asked, *[Probed(None, opened, says)] * (len(documents) - len(asked))]
                 host, says = opened
-            answer = _twice(host, document)
-            if answer.outcome not in ("ids", "reject"):
+            answer = _twice(host, document, operation)
+            if answer.outcome not in ("ids", "text", "reject"):
                 if not host.alive:
                     host.close()
                     host = None
@@ -81,24 +82,24 @@ def _open(target: Target, loaded: Loaded, roster: Mapping[str, EngineSpec]) -> t
         return f"it does not say its version: {error.verdict} ({error.detail})"
 
 
-def _twice(host: Host, document: bytes) -> Answer:
-    first = _ask(host, document)
-    if first.outcome != "ids":
+def _twice(host: Host, document: bytes, operation: str) -> Answer:
+    first = _ask(host, document, operation)
+    if first.outcome not in ("ids", "text"):
         return first
-    second = _ask(host, document)
+    second = _ask(host, document, operation)
     return first if first.same(second) else Answer("flaky", f"first {first.told()}, then {second.told()}")
 
 
-def _ask(host: Host, document: bytes) -> Answer:
+def _ask(host: Host, document: bytes, operation: str = "encode") -> Answer:
     try:
-        answer = host.encode([document])
+        answer = host.encode([document], operation)
     except HostFailure as error:
         return Answer(*failure(error))
     output = answer.output
-    if not isinstance(output, Ids):
+    if isinstance(output, Spans):
         return Answer("error", "something other than ids")
     if output.status[0] == IDS:
-        return Answer.of(output.rows()[0])
+        return Answer.of_text(output.texts[0]) if isinstance(output, Texts) else Answer.of(output.rows()[0])
     kind, message = answer.errors[0][1:] if answer.errors else ("", "")
     if output.status[0] == REJECT:
         return Answer("reject")

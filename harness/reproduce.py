@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -59,17 +60,20 @@ def reproducer(vector: Vector, engine: str | None, roster: Mapping[str, EngineSp
     recorded = _wrong(vector, engine)
     spec = find_spec(recorded.engine, roster, where="tokassay vectors reproduce")
     lines = spec.reproduce
-    if not {"imports", "load", "encode"} <= set(lines):
+    if not {"imports", "load", vector.operation} <= set(lines):
         raise InputError(
-            f"the roster does not say how a script calls {spec.name}", where=spec.source,
+            f"the roster does not say how a script calls {spec.name} to {vector.operation}", where=spec.source,
             remedy=f"add a table [{spec.name}.reproduce] (docs/ADDING_AN_ENGINE.md)",
         )
-    loaded = load_vocabulary(vocabulary_of(vector))
+    loaded = _loaded(vocabulary_of(vector))
     asked = vector.asked_of(loaded.contract)
     contract = target(spec.name, asked, roster).contract
     path, name = None, ""
+    used = ("imports", "load", vector.operation)
     if form := lines.get("file"):
         made = materialize(loaded, contract, cache_dir() / "vocab")
+        if contract.algorithm == "opaque" and form == loaded.format:
+            form = "source"  # as it was given: nothing is derived from what is not modelled
         if form not in made:
             raise InputError(f"no {form} can be derived from {loaded.name}", where=vector.id, remedy="name another")
         path = Path(made[form])
@@ -77,7 +81,7 @@ def reproducer(vector: Vector, engine: str | None, roster: Mapping[str, EngineSp
     values: dict[str, Any] = {
         "vector": vector, "recorded": recorded, "history": vector.history(spec.name), "rows": vector.of(spec.name),
         "package": spec.requirement.partition("==")[0], "engine": spec, "calls": lines,
-        "uses": lambda word: any(re.search(rf"\b{word}\b", line) for line in lines.values()),
+        "uses": lambda word: any(re.search(rf"\b{word}\b", lines[name]) for name in used if name in lines),
         "vocabulary": name, "encoding": _encoding(spec, loaded), "contract": contract, "limit": LIMIT_S,
         "expected": list(vector.answer.ids or ()), "loaded": loaded, "shown": _shown(vector), "title": _title(vector),
         "fence": "```",
@@ -99,6 +103,12 @@ def run(made: Reproducer, folder: Path, roster: Mapping[str, EngineSpec]) -> tup
         stdin=subprocess.DEVNULL, timeout=3 * LIMIT_S,
     )
     return done.returncode, done.stdout + done.stderr
+
+
+@cache
+def _loaded(name: str) -> Loaded:
+    """A vocabulary, once for all vectors of it."""
+    return load_vocabulary(name)
 
 
 def _wrong(vector: Vector, engine: str | None) -> Recorded:

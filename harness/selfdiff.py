@@ -1,18 +1,16 @@
 """Every engine against itself: the same documents in another way, which must change no id.
 
-`WAYS` is the table: threads, batches, order, a fresh or a used instance, a cold or a warm cache. To these come what an
-engine offers of itself: its other entry points, the types it takes (`forms` of its adapter), the options that must be
-without effect (`alternatives` of the roster), its decoder, and one long document against its parts. No oracle is asked:
-an engine that is consistently wrong passes here, and fails an audit.
+`ways.py` has the table: threads, batches, order, a fresh or a used instance, a cold or a warm cache. To these come what
+an engine offers of itself: its other entry points, the types it takes (`forms` of its adapter), its readers of files,
+the options that must be without effect (`alternatives` of the roster), its decoders and offsets, and one long document
+against its parts. No oracle is asked: an engine that is consistently wrong passes here, and fails an audit.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,80 +19,22 @@ from tokassay.corpora.draws import Draws
 from tokassay.engines.client import Host, HostFailure, Unsupported
 from tokassay.engines.dat_bpe.patterns import find_pattern
 from tokassay.harness.ask import failure
-from tokassay.harness.blocks import MAX_BYTES, MAX_DOCUMENTS
+from tokassay.harness.blocks import MAX_BYTES, MAX_DOCUMENTS, offsets_of
 from tokassay.harness.compare import IDS, Output, differing, joined
 from tokassay.harness.domains import BYTES, domain_of
 from tokassay.harness.errors import AGREED, MISMATCH, NOTHING
 from tokassay.harness.expect import own_bytes
 from tokassay.harness.hosts import open_host
 from tokassay.harness.lanes import Lanes, Vocabulary
+from tokassay.harness.long_documents import LATER, PARTS, cut_at, long_document
+from tokassay.harness.spans import in_characters, summed
 from tokassay.harness.tasks import Lane
+from tokassay.harness.ways import BASELINE, DERIVED, LONG_DOCUMENT, OFFSETS, WAYS, Way, offered
 
 SAME, DIFFER, UNSUPPORTED = "same", "differ", "unsupported"
 FAILED = (DIFFER, "crash", "error", "timeout", "oom")
-ROUND_TRIP, LONG_DOCUMENT = "round trip", "a long document in parts"  # what is no line of WAYS
 FEW = 1000  # documents that are asked one by one: a request takes 0.2 ms and more
-LONG = 3 << 20  # bytes of the long document
-PARTS = (4_000, 65_537, 1_000_003)  # bytes of its parts, about
-
-
-@dataclass(frozen=True)
-class Way:
-    """A way to ask for the same ids.
-
-    threads    of the call, and of the pool with which the process starts
-    order      of the documents: forward, reversed, shuffled
-    most       documents a request; 0: as many as a block holds
-    times      passes over all documents; each must give the same
-    before     what the instance has done already: "" nothing, "reversed" the documents in that order
-    form       the type that documents are handed over as; "" the usual
-    options    of `load`, beside the roster's
-    text_only  ask for well-formed documents alone
-    few        ask for at most FEW documents
-    """
-
-    name: str
-    operation: str = "encode"
-    threads: int = 1
-    order: str = "forward"
-    most: int = 0
-    times: int = 1
-    before: str = ""
-    form: str = ""
-    options: Mapping[str, Any] = field(default_factory=dict)
-    text_only: bool = False
-    few: bool = False
-
-
-BASELINE = Way("baseline")
-WAYS = (
-    Way("a fresh instance"),
-    Way("again and again", times=4),
-    Way("reversed order", order="reversed"),
-    Way("shuffled order", order="shuffled"),
-    Way("a used instance", before="reversed"),
-    Way("one request a document", most=1, few=True),
-    Way("seven documents a request", most=7, few=True),
-    Way("a pool of four", threads=4),
-    Way("encode_batch", operation="encode_batch"),
-    Way("encode_batch, two threads", operation="encode_batch", threads=2),
-    Way("encode_batch, four threads", operation="encode_batch", threads=4),
-    Way("encode_batch, four threads, again", operation="encode_batch", threads=4, times=4),
-    Way("encode_batch, four threads, shuffled", operation="encode_batch", threads=4, order="shuffled"),
-    Way("batches of one", operation="encode_batch", most=1, few=True),
-    Way("batches of seven, two threads", operation="encode_batch", most=7, threads=2, few=True),
-)
-
-
-def offered(hello: Mapping[str, Any], alternatives: Mapping[str, Mapping[str, Any]]) -> Iterator[Way]:
-    """The ways that an engine offers of itself."""
-    for entry in hello.get("entries", ()):
-        yield Way(f"entry point {entry}", operation=entry, text_only=True)
-    for form in hello.get("forms", ()):
-        yield Way(f"as {form}", form=form, text_only=True)
-    for name, options in alternatives.items():
-        yield Way(name, options=options)
-        yield Way(f"{name}, warm", options=options, times=2)
+SHOWN = 32  # ids of a document in a row; 256 bytes of a text
 
 
 @dataclass
@@ -155,8 +95,10 @@ class Session:
         self.wanted = wanted
         self.names = [name for name, _ in named]
         self.documents = [data for _, data in named]
+        self.text = np.array([domain_of(data) != BYTES for data in self.documents], bool)
         self.spec = lanes.roster[lane.engine]
         self.version = ""
+        self.hello: Mapping[str, Any] = {}
 
     def rows(self) -> Iterator[Row]:
         """A row for each way, and one alone where the engine takes no part."""
@@ -166,19 +108,21 @@ class Session:
             return
         try:
             with self._host(BASELINE) as host:
-                hello = host.hello()
-                self.version = str(hello["version"])
-                (right,) = self._passes(host, BASELINE, np.arange(len(self.documents)))
+                self.hello = host.hello()
+                self.version = str(self.hello["version"])
+                ((right, _),) = self._passes(host, BASELINE, np.arange(len(self.documents)))
         except (Unsupported, HostFailure) as error:
             yield self._failed(BASELINE, error)
             return
-        for way in (*WAYS, *offered(hello, self.spec.alternatives)):
+        for way in (*WAYS, *offered(self.hello, self.spec.alternatives)):
             if self.wanted(way.name):
-                yield self._compared(way, right, hello)
-        if self.wanted(ROUND_TRIP):
-            yield self._decoded(right)
-        if self.wanted(LONG_DOCUMENT):
-            yield from self._long(hello)
+                picked = self._picked(way)
+                yield self._compared(way, picked, lambda picked: selected(right, picked))
+        for way in DERIVED:
+            if self.wanted(way.name):
+                yield self._derived(way, right)
+        if self.wanted(LONG_DOCUMENT.name):
+            yield from self._long()
 
     # ---- asking
 
@@ -188,88 +132,120 @@ class Session:
             threads=way.threads, options=way.options,
         )
 
-    def _passes(self, host: Host, way: Way, picked: npt.NDArray[np.int64]) -> Iterator[Output]:
-        """The output of each pass for the picked documents, in their own order whatever the way's is."""
+    def _passes(self, host: Host, way: Way, picked: npt.NDArray[np.int64]) -> Iterator[tuple[Output, str]]:
+        """The output of each pass for the picked documents, in their own order whatever the way's is; and an error."""
         order = ordered(picked, way.order)
         back = np.argsort(order, kind="stable")
         # `picked` ascends, so that the places of `order` sorted are those of `picked`.
         if way.before:
             self._ask(host, way, ordered(picked, way.before))
         for _ in range(way.times):
-            yield selected(self._ask(host, way, order), back)
+            output, said = self._ask(host, way, order)
+            yield selected(output, back), said
 
-    def _ask(self, host: Host, way: Way, order: npt.NDArray[np.int64]) -> Output:
-        parts = []
+    def _ask(self, host: Host, way: Way, order: npt.NDArray[np.int64]) -> tuple[Output, str]:
+        parts, said = [], ""
         for chunk in requests([self.documents[each] for each in order.tolist()], way.most):
             answer = host.encode(chunk, way.operation, threads=way.threads, form=way.form)
             parts.append(Output.from_frames(answer.output))
-        return joined(parts)
+            if answer.errors and not said:
+                said = ": ".join(answer.errors[0][1:])
+        return joined(parts), said
 
     def _picked(self, way: Way) -> npt.NDArray[np.int64]:
         """Which documents a way is asked for: well-formed ones, where its entry point has another byte policy."""
-        picked = np.arange(len(self.documents))
         policy = self.spec.byte_policies.get(way.operation, self.spec.byte_policy)
-        if way.text_only or policy != self.spec.byte_policy:
-            picked = picked[[domain_of(document) != BYTES for document in self.documents]]
+        text_only = way.text_only or policy != self.spec.byte_policy
+        picked = np.flatnonzero(self.text) if text_only else np.arange(len(self.documents))
         if way.few and len(picked) > FEW:
             picked = picked[np.linspace(0, len(picked) - 1, FEW).astype(np.int64)]
         return picked
 
     # ---- comparing
 
-    def _compared(self, way: Way, right: Output, hello: Mapping[str, Any]) -> Row:
-        """`right` is the baseline of all documents."""
-        known = (*hello.get("operations", ()), *hello.get("entries", ()))
+    def _compared(
+        self, way: Way, picked: npt.NDArray[np.int64], right: Callable[[npt.NDArray[np.int64]], Output]
+    ) -> Row:
+        """The documents that are picked; `right` gives what is right for them."""
+        known = (*self.hello.get("operations", ()), *self.hello.get("entries", ()))
         if way.operation not in known:
             return self._row(way, UNSUPPORTED, detail=f"the engine has no {way.operation}")
-        picked = self._picked(way)
         if not len(picked):
             return self._row(way, UNSUPPORTED, detail="the corpus has no document for it")
-        wanted = selected(right, picked)
-        wrong: dict[int, Output] = {}
+        wanted = right(picked)
+        wrong: dict[int, tuple[Output, str]] = {}
         try:
             with self._host(way) as host:
-                for found in self._passes(host, way, picked):
+                for found, said in self._passes(host, way, picked):
                     for each in differing(found, wanted).tolist():
-                        wrong.setdefault(each, found)
+                        wrong.setdefault(each, (found, said))
         except (Unsupported, HostFailure) as error:
             return self._failed(way, error)
         if not wrong:
             return self._row(way, SAME, documents=len(picked))
         at = min(wrong)
-        place = int(picked[at])
-        first = {
-            "name": self.names[place], "hex": self.documents[place][:256].hex(),
-            "got": shown(wrong[at], at), "baseline": shown(wanted, at),
-        }
-        return self._row(way, DIFFER, documents=len(picked), differ=len(wrong), first=first)
+        found, said = wrong[at]
+        first = self._first(int(picked[at]), shown(found, at), shown(wanted, at))
+        detail = said if found.status[at] != IDS else ""
+        return self._row(way, DIFFER, documents=len(picked), differ=len(wrong), detail=detail, first=first)
 
-    def _decoded(self, right: Output) -> Row:
-        """The round trip: the text of a document's ids is the document."""
-        way = Way(ROUND_TRIP, operation="decode")
-        if "decode" not in self.lane.operations or not own_bytes(self.lane.contract):
-            why = "the engine has no decode" if "decode" not in self.lane.operations else "its ids lose bytes"
-            return self._row(way, UNSUPPORTED, detail=why)
-        picked = np.flatnonzero(right.status == IDS)
+    def _derived(self, way: Way, right: Output) -> Row:
+        """What decoding and offsets give, against what follows from the documents and the ids of the baseline."""
+        if way is OFFSETS and self.lane.contract.algorithm == "opaque":
+            return self._tiled(way, right)
+        if not own_bytes(self.lane.contract):
+            return self._row(way, UNSUPPORTED, detail="the bytes of its ids are not the document")
+        mine = right.status == IDS
+        if way.text_only or self.hello.get("offset_unit") == "chars":
+            mine &= self.text
+        if way.operation in ("decode", "decode_stream"):
+            return self._compared(way, np.flatnonzero(mine), self._texts)
+        lengths = self.lanes.subject(self.vocabulary, "off", "")[0].token_lengths
+        mine &= [fits(right.of(i), lengths, len(self.documents[i])) for i in range(len(self.documents))]
+
+        def spans(picked: npt.NDArray[np.int64]) -> Output:
+            made = summed(selected(right, picked), lengths)
+            if way is OFFSETS and self.hello.get("offset_unit") != "chars":
+                return made
+            documents = [self.documents[each] for each in picked.tolist()]
+            offsets = offsets_of(np.array([len(each) for each in documents], np.uint64))
+            made = in_characters(made, b"".join(documents), offsets)
+            return made if way is OFFSETS else Output(made.status, made.counts, made.values[::2], "ids")
+
+        return self._compared(way, np.flatnonzero(mine), spans)
+
+    def _texts(self, picked: npt.NDArray[np.int64]) -> Output:
+        texts = [self.documents[each] for each in picked.tolist()]
+        counts = np.array([len(text) for text in texts], np.uint64)
+        return Output(np.zeros(len(texts), np.uint8), counts, np.frombuffer(b"".join(texts), np.uint8), "texts")
+
+    def _tiled(self, way: Way, right: Output) -> Row:
+        """Under an opaque contract: that spans follow each other from the first byte to the last, if that is said."""
+        if not self.hello.get("tiles"):
+            return self._row(way, UNSUPPORTED, detail="nothing is promised of its offsets under an opaque contract")
+        picked = np.flatnonzero((right.status == IDS) & (right.counts > 0))
+        if not len(picked):
+            return self._row(way, UNSUPPORTED, detail="the corpus has no document for it")
         try:
             with self._host(way) as host:
-                (found,) = self._passes(host, way, picked)
+                ((found, _),) = self._passes(host, way, picked)
         except (Unsupported, HostFailure) as error:
             return self._failed(way, error)
-        wrong = [i for i, place in enumerate(picked.tolist()) if found.of(i).tobytes() != self.documents[place]]
+        wrong = [
+            i for i, place in enumerate(picked.tolist())
+            if found.counts[i] != right.counts[place] or not tiles(found.of(i), self.documents[place])
+        ]
         row = self._row(way, DIFFER if wrong else SAME, documents=len(picked), differ=len(wrong))
         if wrong:
             place = int(picked[wrong[0]])
-            row.first = {
-                "name": self.names[place], "hex": self.documents[place][:256].hex(),
-                "got": found.of(wrong[0]).tobytes()[:256].hex(), "baseline": self.documents[place][:256].hex(),
-            }
+            row.first = self._first(place, shown(found, wrong[0]), [0, len(self.documents[place])])
         return row
 
-    def _long(self, hello: Mapping[str, Any]) -> Iterator[Row]:
+    # ---- one long document
+
+    def _long(self) -> Iterator[Row]:
         """A document of three megabytes against its parts, cut where every published pattern ends a piece."""
-        contract = self.lane.contract
-        way = Way(LONG_DOCUMENT)
+        contract, way = self.lane.contract, LONG_DOCUMENT
         if contract.normalizer != "none" or find_pattern(contract.pretokenizer) is None:
             yield self._row(way, UNSUPPORTED, detail="it is not known where this contract's documents may be cut")
             return
@@ -277,50 +253,64 @@ class Session:
         if text is None:
             yield self._row(way, UNSUPPORTED, detail="the corpus has no text to make a long document of")
             return
-        cuts = {size: cut_at(text, size) for size in PARTS}
-        asked = [(Way(f"a long document in parts of {size:,}"), cuts[size]) for size in PARTS[1:]]
-        asked.append((Way("a long document whole"), [text]))
-        for threads in (1, 4):
-            named = f"a long document, encode_batch, threads: {threads}"
-            asked.append((Way(named, operation="encode_batch", threads=threads), [text]))
+        parts = cut_at(text, PARTS[0])
         try:
             with self._host(way) as host:
-                right = self._joined_ids(host, way, cuts[PARTS[0]])
+                right = self._ids(host, way, parts)
         except (Unsupported, HostFailure) as error:
             yield self._failed(way, error)
             return
-        for each, parts in asked:
-            if each.operation not in hello.get("operations", ()):
-                yield self._row(each, UNSUPPORTED, detail=f"the engine has no {each.operation}")
-                continue
-            try:
-                with self._host(each) as host:
-                    found = self._joined_ids(host, each, parts)
-            except (Unsupported, HostFailure) as error:
-                yield self._failed(each, error)
-                continue
-            yield self._same_ids(each, found, right, len(text))
+        asked = [(Way(f"a long document in parts of {size:,}"), cut_at(text, size), right.values) for size in PARTS[1:]]
+        whole = [Way("a long document whole")]
+        whole += [Way(f"a long document, encode_batch, threads: {n}", "encode_batch", threads=n) for n in (1, 4)]
+        if "files" in self.hello.get("readers", ()):
+            whole += [Way(f"a long document, a file, threads: {n}", "encode_files", n, form="files") for n in (1, 4)]
+        asked += [(each, [text], right.values) for each in whole]
+        # Chunks of so many bytes end elsewhere in a text that begins later.
+        later = [b"".join(parts[n:]) for n in LATER]
+        values = np.concatenate([right.values[int(right.counts[:n].sum()) :] for n in LATER])
+        for operation, threads in (("encode", 1), ("encode_batch", 4)):
+            named = f"a long document begun later, {operation}"
+            asked.append((Way(named, operation, threads=threads), later, values))
+        for each, documents, expected in asked:
+            yield self._same_ids(each, documents, expected)
 
-    def _joined_ids(self, host: Host, way: Way, parts: list[bytes]) -> npt.NDArray[Any]:
+    def _ids(self, host: Host, way: Way, documents: list[bytes]) -> Output:
+        """Raises Unsupported where a document has no ids."""
         found = []
-        for chunk in requests(parts, way.most):
-            output = Output.from_frames(host.encode(chunk, way.operation, threads=way.threads).output)
-            if output.status.any():
-                raise Unsupported("the engine has no ids for the long document")
-            found.append(output.values)
-        return np.concatenate(found)
+        for chunk in requests(documents, way.most):
+            answer = host.encode(chunk, way.operation, threads=way.threads, form=way.form)
+            found.append(Output.from_frames(answer.output))
+            if found[-1].status.any():
+                said = ": ".join(answer.errors[0][1:]) if answer.errors else "it is rejected"
+                raise Unsupported(f"no ids for the long document: {said}")
+        return joined(found)
 
-    def _same_ids(self, way: Way, found: npt.NDArray[Any], right: npt.NDArray[Any], size: int) -> Row:
+    def _same_ids(self, way: Way, documents: list[bytes], right: npt.NDArray[Any]) -> Row:
+        if way.operation not in self.hello.get("operations", ()):
+            return self._row(way, UNSUPPORTED, detail=f"the engine has no {way.operation}")
+        try:
+            with self._host(way) as host:
+                found = self._ids(host, way, documents).values
+        except (Unsupported, HostFailure) as error:
+            return self._failed(way, error)
         if np.array_equal(found, right):
-            return self._row(way, SAME, documents=1)
+            return self._row(way, SAME, documents=len(documents))
         same = min(len(found), len(right))
         unlike = np.flatnonzero(found[:same] != right[:same])
         at = int(unlike[0]) if len(unlike) else same
         first = {
-            "name": f"{self.corpus} as one text of {size:,} bytes, from id {at:,}", "hex": "",
+            "name": f"{self.corpus} as one text of {sum(map(len, documents)):,} bytes, from id {at:,}", "hex": "",
             "got": found[at : at + 8].tolist(), "baseline": right[at : at + 8].tolist(),
         }
-        return self._row(way, DIFFER, documents=1, differ=1, first=first)
+        return self._row(way, DIFFER, documents=len(documents), differ=1, first=first)
+
+    # ---- rows
+
+    def _first(self, place: int, got: Any, baseline: Any) -> dict[str, Any]:
+        return {
+            "name": self.names[place], "hex": self.documents[place][:256].hex(), "got": got, "baseline": baseline,
+        }
 
     def _row(self, way: Way, verdict: str, **more: Any) -> Row:
         return Row(self.lane.engine, self.version, self.vocabulary.name, self.corpus, way.name, verdict, **more)
@@ -361,29 +351,23 @@ def requests(documents: list[bytes], most: int) -> Iterator[list[bytes]]:
         yield held
 
 
+def fits(ids: npt.NDArray[Any], token_lengths: npt.NDArray[np.uint32], size: int) -> bool:
+    """Whether the ids are tokens with as many bytes as the document has; where not, the round trip fails."""
+    return bool((ids < len(token_lengths)).all()) and int(token_lengths[ids.astype(np.int64)].sum()) == size
+
+
+def tiles(spans: npt.NDArray[Any], document: bytes) -> bool:
+    """Whether flat spans (start, end, start, …) follow each other through the document, but for blanks around it."""
+    starts, ends = spans.reshape(-1, 2).T.astype(np.int64)
+    outside = document[: starts[0]], document[ends[-1] :]
+    blank = not any(each.decode("utf-8", "replace").strip() for each in outside)
+    return bool(np.array_equal(starts[1:], ends[:-1]) and (starts <= ends).all() and ends[-1] <= len(document)) and blank
+
+
 def shown(output: Output, at: int) -> list[int] | str:
-    """A document's first ids, or its status in a word."""
+    """A document's first ids or spans, the beginning of its text in hex, or its status in a word."""
     if output.status[at] != IDS:
         return {1: "reject"}.get(int(output.status[at]), "error")
-    return [int(each) for each in output.of(at)[:32]]
-
-
-def long_document(documents: Iterable[bytes]) -> bytes | None:
-    """The well-formed documents joined by spaces, again and again, to three megabytes; None without a place to cut."""
-    text = b" ".join(document for document in documents if domain_of(document) != BYTES)[:LONG]
-    text = text.decode("utf-8", "ignore").encode()
-    if not BORDER.search(text):
-        return None
-    return b" ".join([text] * -(-LONG // (len(text) + 1)))
-
-
-# In every published pattern a piece ends where a letter is followed by a space and another letter.
-BORDER = re.compile(rb"[A-Za-z](?= [A-Za-z])")
-
-
-def cut_at(text: bytes, size: int) -> list[bytes]:
-    """The text cut at the first border behind every `size` bytes."""
-    cuts = [0]
-    while found := BORDER.search(text, cuts[-1] + size):
-        cuts.append(found.end())
-    return [text[a:b] for a, b in pairwise([*cuts, len(text)]) if a < b]
+    if output.kind == "texts":
+        return output.of(at).tobytes()[: 8 * SHOWN].hex()
+    return [int(each) for each in output.of(at)[:SHOWN]]

@@ -45,7 +45,7 @@ class Checked:
             return f"now gives the right answer: tokassay vectors record {self.vector.id} {self.engine}"
         if self.verdict == CHANGED:
             return f"still wrong, but otherwise than recorded: {got}"
-        return f"gives {got}, right is {self.vector.answer.told()}" if self.verdict == DIFFER else self.reason
+        return f"gives {got}, right is {self.vector.expected.told()}" if self.verdict == DIFFER else self.reason
 
 
 def exit_code(rows: Sequence[Checked]) -> int:
@@ -70,7 +70,7 @@ def check(
 ) -> list[Checked]:
     """Every vector and engine, a row each. One host serves the vectors of one vocabulary and contract."""
     loaded: dict[str, Loaded] = {}
-    groups: dict[tuple[str, str, str], list[tuple[Vector, Target]]] = {}
+    groups: dict[tuple[str, str, str, str], list[tuple[Vector, Target]]] = {}
     rows: list[Checked] = []
     for vector in vectors:
         name = vocabulary_of(vector)
@@ -79,14 +79,17 @@ def check(
         asked = vector.asked_of(loaded[name].contract)
         for engine in engines:
             found = within(target(engine, asked, roster, where="tokassay vectors"), timeout_s)
-            reason = "only encode is asked" if vector.operation != "encode" else vector.holds_for(found.contract)
+            reason = vector.holds_for(found.contract)
+            if vector.operation not in found.spec.operations:
+                reason = f"the engine has no {vector.operation}"
             if reason:
                 rows.append(Checked(vector, found.spec.name, found.spec.pinned, UNSUPPORTED, reason=reason))
             else:
-                groups.setdefault((engine, name, found.contract.digest), []).append((vector, found))
-    for (engine, name, _), members in groups.items():
+                groups.setdefault((engine, name, found.contract.digest, vector.operation), []).append((vector, found))
+    for (engine, name, _, operation), members in groups.items():
         tell(f"{engine}, {name}: {len(members)} vectors")
-        probed = probe_all(members[0][1], loaded[name], [vector.document for vector, _ in members], roster=roster)
+        documents = [vector.document for vector, _ in members]
+        probed = probe_all(members[0][1], loaded[name], documents, roster=roster, operation=operation)
         rows += [judged(vector, found, one) for (vector, found), one in zip(members, probed, strict=True)]
     order = {vector.id: n for n, vector in enumerate(vectors)}
     return sorted(rows, key=lambda row: (order[row.vector.id], row.engine, row.version))

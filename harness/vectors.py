@@ -30,7 +30,8 @@ SCHEMA = "tokassay.vectors/2"
 READABLE = ("tokassay.vectors/1", SCHEMA)
 MUST, MUST_NOT, DECLARED = LEVELS = ("must", "must-not", "declared")
 STAGES = ("", "special", "normalize", "scan", "classify", "pretokenize", "merge", "lookup", "decode", "process")
-OPERATIONS = ("encode", "decode")
+ENCODE = "encode"
+OPERATIONS = (ENCODE, "decode", "decode_stream")
 DEFAULTS = {"specials": "off", "byte_policy": "byte-alphabet", "unicode": "16.0"}
 
 
@@ -59,7 +60,7 @@ class Vector:
     answer: Answer
     input_hex: str = ""
     repeat: tuple[str, int] | None = None
-    operation: str = "encode"
+    operation: str = ENCODE
     contract: Mapping[str, Any] = field(default_factory=dict)
     level: str = MUST
     flags: tuple[str, ...] = ()
@@ -96,8 +97,13 @@ class Vector:
         """What is recorded of an engine, oldest version first."""
         return sorted((one for one in self.engines if one.engine == engine), key=lambda one: Version(one.version))
 
+    @property
+    def expected(self) -> Answer:
+        """The right answer: the ids, or for decoding the document itself."""
+        return self.answer if self.operation == ENCODE else Answer.of_text(self.document)
+
     def right(self, answer: Answer) -> bool:
-        return self.answer.same(answer)
+        return self.expected.same(answer)
 
     @property
     def wrong(self) -> list[str]:

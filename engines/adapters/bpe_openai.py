@@ -16,7 +16,7 @@ class Adapter:
     """Its encodings are called as tiktoken's; the roster's `names` has each by the SHA-256 of tiktoken's rank file."""
 
     name = "bpe-openai"
-    operations = ("encode", "encode_batch")
+    operations = ("encode", "encode_batch", "decode", "decode_offsets")
     rejects = (UnicodeDecodeError,)
 
     def version(self) -> str:
@@ -39,3 +39,9 @@ class Adapter:
 
     def encode_batch(self, items: list[str], threads: int) -> list[list[int]]:
         return self.encoding.encode_ordinary_batch(items, num_threads=threads)  # type: ignore[no-any-return]
+
+    def decode(self, ids: list[int]) -> bytes:
+        return self.encoding.decode_bytes(ids)  # type: ignore[no-any-return]
+
+    def decode_offsets(self, ids: list[int]) -> list[int]:
+        return self.encoding.decode_with_offsets(ids)[1]  # type: ignore[no-any-return]

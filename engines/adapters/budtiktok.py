@@ -15,7 +15,7 @@ class Adapter:
     """Single documents: its batch chooses threads for the whole process."""
 
     name = "budtiktok"
-    operations = ("encode",)
+    operations = ("encode", "decode", "offsets")
     rejects = (UnicodeDecodeError,)
 
     def version(self) -> str:
@@ -31,3 +31,9 @@ class Adapter:
 
     def encode(self, item: str) -> list[int]:
         return self.tokenizer.encode(item, False).ids  # type: ignore[no-any-return]
+
+    def decode(self, ids: list[int]) -> bytes:
+        return self.tokenizer.decode(ids, skip_special_tokens=False).encode()  # type: ignore[no-any-return]
+
+    def offsets(self, item: str) -> list[tuple[int, int]]:
+        return self.tokenizer.encode(item, False).offsets  # type: ignore[no-any-return]

@@ -18,7 +18,7 @@ class Adapter:
     """Contracts of ranks or merges under `byte-alphabet`; `notes` says where splitting goes by the general path."""
 
     name = "dat-bpe"
-    operations = ("encode", "encode_batch", "decode", "offsets")
+    operations = ("encode", "encode_batch", "decode", "offsets", "encode_spans")
     entries = ("whole", "documents_list", "batch_flat", "batch_list")
     forms: ClassVar = {"str": bytes.decode, "bytearray": bytearray, "memoryview": memoryview}
     offset_unit = "bytes"
@@ -109,6 +109,9 @@ class Adapter:
 
     def offsets(self, item: bytes) -> list[tuple[int, int]]:
         return [(start, end) for start, end in self.encoder.encode_spans(item, specials=self.specials)[1].tolist()]
+
+    def encode_spans(self, item: bytes) -> Any:
+        return self.encoder.encode_spans(item, specials=self.specials)[0]
 
     def trace(self, document: bytes) -> list[dict[str, Any]]:
         return self.encoder.trace(document, specials=self.specials)

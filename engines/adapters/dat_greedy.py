@@ -18,7 +18,7 @@ class Adapter:
     """Contracts of `greedy-longest` over the bytes as they are, without special tokens."""
 
     name = "dat-greedy"
-    operations = ("encode", "encode_batch", "decode", "offsets")
+    operations = ("encode", "encode_batch", "decode", "offsets", "encode_spans")
     entries = ("whole", "documents_list", "batch_flat", "batch_list")
     offset_unit = "bytes"
     stages = ("lookup",)
@@ -67,6 +67,9 @@ class Adapter:
 
     def offsets(self, item: bytes) -> list[tuple[int, int]]:
         return [(start, end) for start, end in self.greedy.encode_spans(item)[1].tolist()]
+
+    def encode_spans(self, item: bytes) -> Any:
+        return self.greedy.encode_spans(item)[0]
 
     def trace(self, document: bytes) -> list[dict[str, Any]]:
         ids, spans = self.greedy.encode_spans(document)

@@ -15,7 +15,7 @@ class Adapter:
     """Its pool has RAYON_NUM_THREADS threads, fixed when the process starts."""
 
     name = "fastokens"
-    operations = ("encode", "encode_batch")
+    operations = ("encode", "encode_batch", "decode")
     entries = ("whole", "documents_list", "batch_flat", "batch_list")
     rejects = (UnicodeDecodeError,)
 
@@ -57,3 +57,6 @@ class Adapter:
             return self.encode_batch(items, threads)
         encode = self.tokenizer.encode  # on one thread a loop was faster than encode_batch
         return [encode(item).ids for item in items]
+
+    def decode(self, ids: list[int]) -> bytes:
+        return self.tokenizer.decode(ids).encode()  # type: ignore[no-any-return]

@@ -20,13 +20,14 @@ GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|
 
 
 class Adapter:
-    """Loads tokenizer.json only: its loader of rank files takes the pattern from the file's name."""
+    """Loads tokenizer.json; a rank file only where the roster asks for that loader."""
 
     name = "gigatoken"
-    operations = ("encode", "encode_batch", "decode")
+    operations = ("encode", "encode_batch", "decode", "encode_files")
     entries = ("whole", "documents_list", "batch_flat", "batch_list")
     stages = ("pretokenize",)
     forms: ClassVar = {"str": bytes.decode}
+    readers = ("files", "separated", "jsonl")
     rejects = ()
 
     def version(self) -> str:
@@ -40,14 +41,17 @@ class Adapter:
                 with open(path, "rb") as file:
                     if json.load(file).get("added_tokens"):
                         raise Unsupported("gigatoken always matches the added tokens of a file that it reads itself")
+        # `ranks`: its loader of rank files instead, which looks for the pattern in the file's name.
+        read = gigatoken.Tokenizer.from_tiktoken if options.get("ranks") else gigatoken.Tokenizer
+        path = files["source"] if options.get("ranks") else path
         if path is None:
-            raise Unsupported("gigatoken needs a tokenizer.json, and none can be derived from this vocabulary")
+            raise Unsupported("gigatoken needs a file of a form that cannot be derived from this vocabulary")
         self.pool = threads
         self.told = contract.get("pretokenizer") == [GPT2] and contract["specials"] == "off"
         try:
-            self.tokenizer = gigatoken.Tokenizer(path)
+            self.tokenizer = read(path)
         except (ValueError, NotImplementedError) as error:
-            raise Unsupported(f"gigatoken does not load this tokenizer.json: {error}") from error
+            raise Unsupported(f"gigatoken does not load this file: {error}") from error
         self.whole = self.tokenizer.backend.encode  # the engine itself, without the wrapper's call
 
     def prepare(self, document: bytes) -> bytes:
@@ -60,7 +64,20 @@ class Adapter:
         # Its pool is fixed when the process starts (RAYON_NUM_THREADS); parallel=False keeps to the calling thread.
         if threads not in (1, self.pool):
             raise Unsupported(f"gigatoken was started with {self.pool} threads and cannot use {threads}")
-        layout = self.tokenizer.encode_batch(items, parallel=threads > 1).layout
+        return self.flat(self.tokenizer.encode_batch(items, parallel=threads > 1))
+
+    def encode_files(self, reader: str, source: Any, threads: int) -> tuple[Any, Any]:
+        if reader == "files":
+            source = gigatoken.TextFileSource(source)
+        elif reader == "separated":
+            source = gigatoken.TextFileSource([source[0]], separator=source[1])
+        else:
+            source = gigatoken.JsonlFileSource([source])
+        return self.flat(self.tokenizer.encode_files(source, parallel=threads > 1))
+
+    def flat(self, rows: Any) -> tuple[Any, Any]:
+        """Ids and counts of a batch, from the buffers of its awkward array."""
+        layout = rows.layout
         offsets = layout.offsets.data
         return layout.content.data[offsets[0] : offsets[-1]], np.diff(offsets).astype(np.uint32)
 

@@ -15,7 +15,7 @@ class Adapter:
     """A file that it reads itself (an opaque contract) goes to the loader of its format."""
 
     name = "kitoken"
-    operations = ("encode", "encode_batch")
+    operations = ("encode", "encode_batch", "decode")
     rejects = (UnicodeDecodeError,)
 
     def version(self) -> str:
@@ -40,3 +40,6 @@ class Adapter:
 
     def encode_batch(self, items: list[str], threads: int) -> list[list[int]]:
         return self.tokenizer.encode_all(items, self.specials)  # type: ignore[no-any-return]
+
+    def decode(self, ids: list[int]) -> bytes:
+        return self.tokenizer.decode(ids, self.specials)  # type: ignore[no-any-return]

@@ -18,9 +18,10 @@ class Adapter:
     """Takes `bytes` and never a lenient `str`, so that what is ill-formed is the engine's to replace, not ours."""
 
     name = "sentencepiece"
-    operations = ("encode", "encode_batch")
+    operations = ("encode", "encode_batch", "offsets", "encode_spans")
     stages = ("normalize", "lookup")
     forms: ClassVar = {"str": bytes.decode}
+    tiles = True  # sentencepiece.proto: the surfaces of the pieces, one after the other, are the text
     rejects = ()
 
     def version(self) -> str:
@@ -29,6 +30,8 @@ class Adapter:
     def load(self, contract: dict[str, Any], files: dict[str, str], threads: int, options: dict[str, Any]) -> None:
         if contract["algorithm"] != "opaque":
             raise Unsupported("sentencepiece reads only its own model files")
+        self.threads = threads
+        self.chunk_len = options.get("chunk_len")  # characters: cut into chunks for a pool of threads
         # Tried, not told by the name: Mistral's models end in .model.v1. A JSON file would be a parse error too.
         try:
             self.processor = sentencepiece.SentencePieceProcessor(model_file=files.get("source", ""))
@@ -39,10 +42,20 @@ class Adapter:
         return document
 
     def encode(self, item: bytes) -> list[int]:
+        if self.chunk_len:
+            return self.processor.parallel_encode(  # type: ignore[no-any-return]
+                item, chunk_len=self.chunk_len, num_threads=self.threads
+            )
         return self.processor.encode(item)  # type: ignore[no-any-return]
 
     def encode_batch(self, items: list[bytes], threads: int) -> list[list[int]]:
         return self.processor.encode(items, num_threads=threads)  # type: ignore[no-any-return]
+
+    def offsets(self, item: bytes) -> list[tuple[int, int]]:
+        return self.processor.encode(item, out_type="offset_mapping")["offsets"]  # type: ignore[no-any-return]
+
+    def encode_spans(self, item: bytes) -> list[int]:
+        return self.processor.encode(item, out_type="offset_mapping")["ids"]  # type: ignore[no-any-return]
 
     def trace(self, document: bytes) -> list[dict[str, Any]]:
         """What its normalizer made, by the byte each made one comes from, and the pieces with the bytes behind them."""

@@ -14,7 +14,7 @@ class Adapter:
     """The raw entry points: no boundary template, and no special tokens where the file has none."""
 
     name = "splintr-rs"
-    operations = ("encode", "encode_batch")
+    operations = ("encode", "encode_batch", "decode", "decode_stream")
     entries = ("whole", "documents_list", "batch_flat", "batch_list")
     rejects = (UnicodeDecodeError,)
 
@@ -25,8 +25,11 @@ class Adapter:
         if "tokenizer.json" not in files:
             raise Unsupported("splintr-rs needs a tokenizer.json, and none can be derived from this vocabulary")
         self.pool = threads
+        self.rayon = options.get("rayon", False)  # one document over threads
         try:
             self.tokenizer = splintr.from_json(files["tokenizer.json"])
+            if "jit" in options:
+                self.tokenizer = self.tokenizer.jit(options["jit"])
         except (ValueError, RuntimeError, OSError) as error:
             raise Unsupported(f"splintr-rs does not load this tokenizer.json: {error}") from error
         self.documents_list = self.tokenizer.encode_raw  # its own bound method: no call of ours
@@ -35,6 +38,8 @@ class Adapter:
         return document.decode()
 
     def encode(self, item: str) -> list[int]:
+        if self.rayon:
+            return self.tokenizer.encode_rayon(item)  # type: ignore[no-any-return]
         return self.tokenizer.encode_raw(item)  # type: ignore[no-any-return]
 
     def encode_batch(self, items: list[str], threads: int) -> list[list[int]]:
@@ -54,3 +59,11 @@ class Adapter:
             return self.encode_batch(items, threads)
         encode = self.tokenizer.encode_raw  # on one thread a loop was faster than encode_batch
         return [encode(item) for item in items]
+
+    def decode(self, ids: list[int]) -> bytes:
+        return self.tokenizer.decode_bytes(ids)  # type: ignore[no-any-return]
+
+    def decode_stream(self, ids: list[int]) -> bytes:
+        stream = self.tokenizer.streaming_decoder()
+        parts = [stream.add_token(each) or "" for each in ids]
+        return "".join([*parts, stream.flush()]).encode()

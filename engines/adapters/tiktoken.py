@@ -15,7 +15,7 @@ class Adapter:
     """Public entry points for well-formed text; the `tiktoken-bytes` policy is that of its `_encode_bytes`."""
 
     name = "tiktoken"
-    operations = ("encode", "encode_batch", "decode")
+    operations = ("encode", "encode_batch", "decode", "decode_offsets")
     entries = ("whole", "documents_list", "batch_flat", "batch_list")
     forms: ClassVar = {"bytes": bytes}
     rejects = (UnicodeDecodeError,)
@@ -83,3 +83,6 @@ class Adapter:
 
     def decode(self, ids: list[int]) -> bytes:
         return self.encoding.decode_bytes(ids)
+
+    def decode_offsets(self, ids: list[int]) -> list[int]:
+        return self.encoding.decode_with_offsets(ids)[1]

@@ -16,7 +16,7 @@ class Adapter:
     """Its encodings are called as tiktoken's; the roster's `names` has each by the SHA-256 of tiktoken's rank file."""
 
     name = "tinybpe"
-    operations = ("encode",)
+    operations = ("encode", "decode", "decode_stream")
     rejects = (UnicodeDecodeError,)
 
     def version(self) -> str:
@@ -34,3 +34,13 @@ class Adapter:
 
     def encode(self, item: str) -> list[int]:
         return self.tokenizer.encode_ordinary(item)  # type: ignore[no-any-return]
+
+    def decode(self, ids: list[int]) -> bytes:
+        return self.tokenizer.decode(ids).encode()  # type: ignore[no-any-return]
+
+    def decode_stream(self, ids: list[int]) -> bytes:
+        parts: list[str] = []
+        feed = self.tokenizer.stream_decode(parts.append)
+        for each in ids:
+            feed(each)
+        return "".join(parts).encode()

@@ -8,6 +8,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import tokenizers
+import tokenizers.decoders
 
 if TYPE_CHECKING:
     from tokassay.engines.host import Unsupported
@@ -21,7 +22,7 @@ class Adapter:
     """`encode(...).ids`: reading the ids out of the Encoding is inside the clock, since without it there is no list."""
 
     name = "tokenizers"
-    operations = ("encode", "encode_batch", "decode", "offsets")
+    operations = ("encode", "encode_batch", "decode", "offsets", "encode_spans", "decode_stream")
     entries = ("whole", "documents_list", "batch_flat", "batch_list")
     offset_unit = "chars"
     stages = ("special", "normalize", "pretokenize", "lookup")
@@ -65,6 +66,13 @@ class Adapter:
 
     def offsets(self, item: str) -> list[tuple[int, int]]:
         return self.tokenizer.encode(item, add_special_tokens=False).offsets
+
+    def encode_spans(self, item: str) -> list[int]:
+        return self.tokenizer.encode_batch([item], add_special_tokens=False)[0].ids  # encode_batch_fast has no offsets
+
+    def decode_stream(self, ids: list[int]) -> bytes:
+        stream = tokenizers.decoders.DecodeStream(skip_special_tokens=False)
+        return "".join(stream.step(self.tokenizer, each) or "" for each in ids).encode()
 
     def trace(self, document: bytes) -> list[dict[str, Any]]:
         """Added tokens and ids as encoded; its normalizer and its pre-tokenizer, asked for each stretch between."""

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 class Adapter:
-    """Its batch wants numpy, which it does not declare: only single documents are asked."""
+    """Its flat batch wants numpy, which it does not declare: the other one is asked."""
 
     name = "tokie"
-    operations = ("encode",)
+    operations = ("encode", "encode_batch", "decode", "offsets", "encode_spans")
     stages = ("lookup",)
     rejects = (UnicodeDecodeError,)
 
@@ -25,6 +25,7 @@ class Adapter:
     def load(self, contract: dict[str, Any], files: dict[str, str], threads: int, options: dict[str, Any]) -> None:
         if "tokenizer.json" not in files:
             raise Unsupported("tokie needs a tokenizer.json, and none can be derived from this vocabulary")
+        self.pool = threads
         self.tokenizer = tokie.Tokenizer.from_json(files["tokenizer.json"])
 
     def prepare(self, document: bytes) -> str:
@@ -33,6 +34,20 @@ class Adapter:
     def encode(self, item: str) -> list[int]:
         made = self.tokenizer.encode(item, False)
         return made if type(made) is list else made.ids  # before 0.0.5 the list itself
+
+    def encode_batch(self, items: list[str], threads: int) -> list[list[int]]:
+        if threads not in (1, self.pool):
+            raise Unsupported(f"tokie was started with {self.pool} threads and cannot use {threads}")
+        return [made if type(made) is list else made.ids for made in self.tokenizer.encode_batch(items, False)]
+
+    def decode(self, ids: list[int]) -> bytes:
+        return self.tokenizer.decode_bytes(ids)  # type: ignore[no-any-return]
+
+    def offsets(self, item: str) -> list[tuple[int, int]]:
+        return self.tokenizer.encode_with_offsets(item, False).offsets  # type: ignore[no-any-return]
+
+    def encode_spans(self, item: str) -> list[int]:
+        return self.tokenizer.encode_with_offsets(item, False).ids  # type: ignore[no-any-return]
 
     def trace(self, document: bytes) -> list[dict[str, Any]]:
         """The bytes behind each token."""

@@ -58,7 +58,8 @@ def show(rows: list[Row]) -> None:
     for row in rows:
         where = row.detail
         if row.first is not None:
-            where = f"{row.first['name']}: got {row.first['got']}, before {row.first['baseline']}"
+            first = f"{row.first['name']}: got {row.first['got']}, before {row.first['baseline']}"
+            where = f"{first} ({where})" if where else first
         differ = f"{row.differ:,}" if row.differ else ""
         table.add_row(
             row.engine, row.vocabulary, row.corpus, row.way, row.verdict, f"{row.documents:,}", differ, where

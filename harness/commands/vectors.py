@@ -25,6 +25,7 @@ def list_vectors(
     engine: Annotated[str | None, typer.Option(help="Only those with an answer of this engine.")] = None,
     flag: Annotated[str | None, typer.Option(help="Only those with this flag.")] = None,
     level: Annotated[str | None, typer.Option(help="Only those of this level: must, must-not or declared.")] = None,
+    markdown: Annotated[Path | None, typer.Option(help="Write the known divergences there as a page.")] = None,
     file: Files = None,
     as_json: Json = False,
 ) -> None:
@@ -37,6 +38,10 @@ def list_vectors(
         for one in held.vectors
         if (engine is None or one.of(engine)) and (flag is None or flag in one.flags) and level in (None, one.level)
     ]
+    if markdown is not None:
+        from tokassay.harness import vector_table
+
+        markdown.write_text(vector_table.markdown(rows), encoding="utf-8")
     if as_json:
         print_json({"schema": vectors.SCHEMA, "vectors": [one.to_json() for one in rows]})
         return
@@ -115,6 +120,7 @@ def add(
     hexadecimal: Hex = None,
     text: Text = None,
     times: Annotated[int, typer.Option(min=1, help="The document is these bytes so many times.")] = 1,
+    operation: Annotated[str, typer.Option(help="encode, decode or decode_stream.")] = "encode",
     expect: Annotated[
         str | None, typer.Option(help="The right ids (15339,1917), or `reject`: the oracle must agree, if it can say.")
     ] = None,
@@ -158,7 +164,8 @@ def add(
     fields |= {key: getattr(what.contract, key) for key in ("byte_policy", "unicode") if contract and
                getattr(what.contract, key) != vectors.DEFAULTS[key]}
     row: dict[str, Any] = {
-        "id": name, "vocabulary": vocab, "contract": fields, "flags": flag or [], "stage": stage, "title": title,
+        "id": name, "vocabulary": vocab, "operation": operation, "contract": fields, "flags": flag or [],
+        "stage": stage, "title": title,
         "rule": rule, "source": source, **({"ids": None} if answer.outcome == "reject" else answer.to_json()),
     }
     row |= {"input_hex": unit.hex()} if times == 1 else {"input_repeat": {"hex": unit.hex(), "times": times}}

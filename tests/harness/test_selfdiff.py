@@ -8,33 +8,25 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import sentencepiece
 from tokassay.harness import cli
 from tokassay.harness.compare import Output
 from tokassay.harness.lanes import Lanes
-from tokassay.harness.selfdiff import (
-    LONG,
-    LONG_DOCUMENT,
-    ROUND_TRIP,
-    WAYS,
-    Row,
-    cut_at,
-    exit_code,
-    long_document,
-    ordered,
-    requests,
-    run,
-    selected,
-)
+from tokassay.harness.long_documents import LONG, cut_at, long_document
+from tokassay.harness.selfdiff import Row, exit_code, ordered, requests, run, selected, tiles
 from tokassay.harness.suites import CorpusRequest, Suite
+from tokassay.harness.ways import DERIVED, LONG_DOCUMENT, OFFSETS, ROUND_TRIP, STARTS, STREAMED, WAYS
 
-PLANTED = Path(__file__).parents[1] / "engines" / "planted" / "planted.toml"
+PLANTED = [Path(__file__).parents[1] / "engines" / "planted" / name for name in ("planted.toml", "itself.toml")]
 TEXT = [b"hello world", b"The quick brown fox jumps", "naïve café".encode(), b"", b"x=y~z", b"\xff\xfe", b"blanks   "]
 
 
-def rows_of(engine: str, *ways: str, documents: list[bytes] = TEXT) -> dict[str, Row]:
+def rows_of(
+    engine: str, *ways: str, documents: list[bytes] = TEXT, vocabulary: str = "gpt2"
+) -> dict[str, Row]:
     """The rows of one engine by way, of these ways alone (none: all)."""
-    suite = Suite("test", "", ("gpt2",), (engine,), (CorpusRequest("mine", ("encode",), ("off",)),))
-    lanes = Lanes(suite, (PLANTED,), None, {}, 1)
+    suite = Suite("test", "", (vocabulary,), (engine,), (CorpusRequest("mine", ("encode",), ("off",)),))
+    lanes = Lanes(suite, PLANTED, None, {}, 1)
     named = [(f"document {i}", document) for i, document in enumerate(documents)]
     try:
         rows = run(
@@ -51,9 +43,13 @@ def verdicts(engine: str, *ways: str, documents: list[bytes] = TEXT) -> dict[str
 
 def test_our_own_engine_is_the_same_in_every_way_that_it_offers() -> None:
     rows = rows_of("dat-bpe")
-    assert {row.verdict for row in rows.values()} == {"same"}, rows
-    assert {way.name for way in WAYS} | {ROUND_TRIP, "no cache", "scalar", "as str", "entry point whole"} <= set(rows)
-    assert {"a long document whole", "a long document in parts of 65,537"} <= set(rows)
+    absent = {STREAMED.name, STARTS.name}  # it has no such calls
+    assert {row.verdict for way, row in rows.items() if way not in absent} == {"same"}, rows
+    assert {rows[way].verdict for way in absent} == {"unsupported"}
+    offered = {"no cache", "scalar", "as str", "entry point whole", "ids of the call with offsets"}
+    assert {way.name for way in (*WAYS, ROUND_TRIP, OFFSETS)} | offered <= set(rows)
+    long = {"whole", "in parts of 65,537", "begun later, encode", "begun later, encode_batch"}
+    assert {f"a long document {how}" for how in long} <= set(rows)
     assert exit_code(rows.values()) == 0
 
 
@@ -65,7 +61,7 @@ def test_our_own_engine_is_the_same_in_every_way_that_it_offers() -> None:
         ("first-time", "again and again", "a fresh instance"),
         ("remembers", "reversed order", "again and again"),
         ("from-str", "as str", "a fresh instance"),
-        ("strips", ROUND_TRIP, "a fresh instance"),
+        ("strips", ROUND_TRIP.name, "a fresh instance"),
         ("other-options", "tilde", "a fresh instance"),
     ],
 )
@@ -88,10 +84,76 @@ def test_a_used_instance_goes_wrong() -> None:
 def test_chunks_of_a_long_document() -> None:
     """Wrong past a megabyte, where a chunk ends inside of a word."""
     documents = [b"uninterrupted considerations notwithstanding extraordinarily" for _ in range(3)]
-    rows = rows_of("chunked", LONG_DOCUMENT, "a fresh instance", documents=documents)
+    rows = rows_of("chunked", LONG_DOCUMENT.name, "a fresh instance", documents=documents)
     assert rows["a fresh instance"].verdict == "same"
     assert rows["a long document in parts of 65,537"].verdict == "same"
     assert rows["a long document whole"].verdict == "differ"
+
+
+# What is no encoding of bytes in memory. The documents hold what each fault needs: characters of several tokens, a
+# newline at the end, an empty one, U+2028, and words on both sides of the sixteenth byte.
+OTHER_CALLS = [
+    b"hello world", b"", b"a line\n", "naïve 🙂 café".encode(), "one\u2028two".encode(),
+    b"notwithstanding extraordinarily",
+]
+
+
+@pytest.mark.parametrize(
+    ("engine", "shows", "hides"),
+    [
+        ("itself-files", "from files", "from separated"),
+        ("itself-rows", "from separated", "from files"),
+        ("itself-lines", "from jsonl", "from separated"),
+        ("itself-file-threads", "from files, four threads", "from files"),
+        ("itself-spans-ids", "ids of the call with offsets", OFFSETS.name),
+        ("itself-spans", OFFSETS.name, "ids of the call with offsets"),
+        ("itself-stream", STREAMED.name, ROUND_TRIP.name),
+        ("itself-starts", STARTS.name, OFFSETS.name),
+    ],
+)
+def test_a_fault_of_another_call_shows_in_its_own_way(engine: str, shows: str, hides: str) -> None:
+    """Files, offsets and streams; the nearest of the other ways does not show it."""
+    assert verdicts(engine, shows, hides, documents=OTHER_CALLS) == {shows: "differ", hides: "same"}
+
+
+def test_an_engine_with_every_call_is_the_same_in_each() -> None:
+    readers = [f"from {reader}{more}" for reader in ("files", "separated", "jsonl") for more in ("", ", four threads")]
+    asked = [*readers, "ids of the call with offsets", *(way.name for way in DERIVED)]
+    assert verdicts("itself-none", *asked, documents=OTHER_CALLS) == dict.fromkeys(asked, "same")
+
+
+def test_rows_that_are_missing_are_told_by_their_number() -> None:
+    row = rows_of("itself-rows", "from separated", documents=OTHER_CALLS)["from separated"]
+    assert (row.documents, row.detail) == (6, "ValueError: 1 documents gave 0 rows")
+
+
+def test_chunks_that_end_in_a_lucky_place() -> None:
+    """Wrong only where a chunk's last bytes have no blank: the whole text has some there, but not begun later."""
+    word = b"".join(b"%x" % (n * n) for n in range(9000)).translate(bytes.maketrans(b"0123456789", b"ghijklmnop"))
+    documents = [b"some words and " * 2000 + word + b" more words" * 4000]
+    rows = rows_of("itself-chunks", LONG_DOCUMENT.name, documents=documents)
+    found = {way: row.verdict for way, row in rows.items()}
+    assert found["a long document begun later, encode"] == "differ", rows
+    assert {found[way] for way in ("a long document whole", "a long document in parts of 65,537")} == {"same"}, rows
+
+
+def test_spans_that_tile() -> None:
+    assert tiles(np.array([0, 2, 2, 2, 2, 5], np.uint32), b"abcde")
+    assert tiles(np.array([1, 2, 2, 4], np.uint32), b" bcd  ")
+    for spans in ([0, 2, 3, 5], [0, 2, 2, 4], [1, 2, 2, 5], [0, 2, 2, 6], [0, 3, 3, 2]):
+        assert not tiles(np.array(spans, np.uint32), b"abcde")
+
+
+def test_sentencepiece_under_a_model_of_its_own(tmp_path: Path) -> None:
+    """An opaque contract: its offsets tile the text, characters that are no token's included."""
+    sentences = ["hello world", "low lower lowest new newest", "the cat sat on the mat"] * 20
+    model = tmp_path / "small.model"
+    with model.open("wb") as writer:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(sentences), model_writer=writer, vocab_size=60, model_type="bpe", minloglevel=2
+        )
+    found = rows_of("sentencepiece", OFFSETS.name, "a fresh instance", "encode_batch", vocabulary=str(model))
+    assert {row.verdict for row in found.values()} == {"same"}, found
 
 
 def test_an_engine_that_falls_has_a_row_and_no_more() -> None:

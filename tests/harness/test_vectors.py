@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from tokassay.engines.roster import load_roster
-from tokassay.harness import vectors
+from tokassay.harness import vector_table, vectors
 from tokassay.harness.answers import Answer
 from tokassay.harness.cli import main
 from tokassay.harness.errors import InputError
@@ -28,7 +28,7 @@ ANSWERS = json.loads(Path(__file__).with_name("answers.json").read_text())
 
 class Adapter:
     name = "planted"
-    operations = ("encode",)
+    operations = ("encode", "decode_stream")
     rejects = (UnicodeDecodeError,)
 
     def version(self):
@@ -48,6 +48,9 @@ class Adapter:
         if given == "raises":
             raise ValueError("no")
         return given
+
+    def decode_stream(self, ids):
+        return bytes(ids)[: ANSWERS.get("length")]
 '''
 ROSTER = """
 [planted]
@@ -58,7 +61,7 @@ algorithms = ["bpe-ranks"]
 byte_policy = "reject"
 unicode = "16.0"
 specials = ["off"]
-operations = ["encode"]
+operations = ["encode", "decode_stream"]
 licence = "MIT"
 home = "none"
 timeout_s = 30
@@ -67,6 +70,7 @@ timeout_s = 30
 imports = "import json"
 load = "given = json.loads('[16, 17]')"
 encode = "given"
+decode_stream = "bytes(IDS)[:1]"
 """
 TWO_DIGITS = Vector(
     "two-digits", "gpt2", Answer.of([1065]), input_hex="3132", rule="GPT-2 does not split numbers: all digits",
@@ -288,3 +292,55 @@ def test_every_shipped_divergence_has_a_reproducer() -> None:
                 assert one.rule in made.report and "://" not in made.script
     with pytest.raises(InputError, match="no wrong answer of tokie is recorded in pb-001"):
         reproducer(vectors.find("pb-001", vectors.load_all())[1], "tokie", roster)
+
+# -- decoding ------------------------------------------------------------------------------------------------
+
+STREAMED = Vector(
+    "streamed", "gpt2", Answer.of(b"a\xef\xbf\xbd"), input_hex="61efbfbd", operation="decode_stream", stage="decode",
+    rule="decoding gives the document", source="none", engines=(Recorded("planted", "1.0", Answer.of_text(b"a")),),
+)
+
+
+@pytest.mark.parametrize(("length", "verdict", "code"), [(1, "known", 0), (2, "changed", 1), (None, "healed", 1)])
+def test_a_vector_may_be_of_decoding(
+    planted: Callable[..., list[str]], capsys: pytest.CaptureFixture[str], length: int | None, verdict: str, code: int
+) -> None:
+    """The engine decodes its own ids; the document is what is right."""
+    options = planted("1.0", STREAMED, length=length)
+    status, out, _ = run(capsys, "check", "planted", "oracle", *options, "--json")
+    rows = {row["engine"]: (row["verdict"], row["reason"]) for row in json.loads(out)["rows"]}
+    assert (status, rows["planted"][0]) == (code, verdict)
+    assert rows["oracle"] == ("unsupported", "the engine has no decode_stream")
+
+
+def test_a_reproducer_of_decoding(
+    planted: Callable[..., list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(capsys, "reproduce", "streamed", "--out", str(tmp_path), *planted("1.0", STREAMED))
+    script = (tmp_path / "streamed-planted.py").read_text().replace('version("planted")', "1.0")
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert r"got      b'a'" in done.stdout and r"expected b'a\xef\xbf\xbd'" in done.stdout
+    assert "does not decode the ids of gpt2" in (tmp_path / "streamed-planted.md").read_text()
+
+
+# -- the page of divergences ---------------------------------------------------------------------------------
+
+
+def test_the_page_has_a_row_for_each_cause_and_engine() -> None:
+    right, wrong = Answer.of([1065]), Answer.of([16, 17])
+    answers = (("0.9", right), ("1.0", wrong), ("1.1", wrong), ("1.2", right))
+    healed = TWO_DIGITS.recorded(*(Recorded("x|y", version, answer) for version, answer in answers))
+    lines = vector_table.markdown([healed, vectors.Vector("other", "gpt2", right)]).splitlines()
+    rows = [line.split(" | ") for line in lines if "two-digits" in line and line.startswith("| ")]
+    assert [row[:5] for row in rows] == [
+        ["| planted", "1.0", "1.0", "", ""], [r"| x\|y", "1.0", "1.1", "0.9", "1.2"]
+    ]
+    assert all("`31 32` 12" in row and "1065" in row and "16 17 |" in row[-1] for row in rows)
+    assert sum(TWO_DIGITS.rule in line for line in lines) == 1
+
+
+def test_the_page_in_the_documentation_is_what_the_vectors_say() -> None:
+    page = Path(__file__).parents[2] / "docs" / "DIVERGENCES.md"
+    made = vector_table.markdown(one for file in vectors.load_all() for one in file.vectors)
+    assert page.read_text(encoding="utf-8") == made, "run: tokassay vectors list --markdown docs/DIVERGENCES.md"

@@ -188,7 +188,9 @@ class Adapter:
         ids: list[int] = []
         for piece in re.findall(rb" ?[^ \n]+|[ \n]", item):
             key = piece[:16].ljust(16, b"\0")
-            ids += self.cache.setdefault(key, self.right(piece))
+            if key not in self.cache:
+                self.cache[key] = self.right(piece)
+            ids += self.cache[key]
         return ids if len(self.cache) > 1 and self.joins(item) else self.right(item)
 
     def joins(self, item: bytes) -> bool:
