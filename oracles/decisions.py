@@ -152,15 +152,19 @@ def _first_of(stage: str, ours: list[Decision], theirs: list[Decision], names: t
             return Difference(stage, index, one, other, COMPARED[stage], text)
         fields = differing(one, other, stage)
         if fields:
-            text = f"{names[0]} {describe(one)}; {names[1]} {describe(other)}"
-            return Difference(stage, index, one, other, fields, text)
+            return Difference(stage, index, one, other, fields, _both(one, other, names))
     return None
+
+
+def _both(one: Decision, other: Decision, names: tuple[str, str]) -> str:
+    return f"{names[0]} {describe(one)}; {names[1]} {describe(other)}"
 
 
 def _taken_whole(
     found: Difference, left: Sequence[Decision], right: Sequence[Decision], names: tuple[str, str]
 ) -> Difference | None:
-    """Where merges differ because one side alone took the piece whole: that, as a difference of `lookup`."""
+    """Where merges differ because one side alone took the piece whole: that, as a difference of `lookup`. Of the same
+    bytes under two ids, the ids differ and not the ways to them."""
     if found.stage != "merge":
         return None
     piece = min(int(each["offset"]) for each in (found.left, found.right) if each is not None)
@@ -170,6 +174,9 @@ def _taken_whole(
     took = [each is not None and each in _whole(side) for each, side in ((one, left), (other, right))]
     if took[0] == took[1] or one is None or other is None:
         return None
+    fields = differing(one, other, "lookup")
+    if fields == ("id",):
+        return Difference("lookup", found.index, one, other, fields, _both(one, other, names))
     who, merges = names if took[0] else names[::-1]
     text = f"{who} {describe(one if took[0] else other)}; {merges} merges that piece"
     return Difference("lookup", found.index, one, other, ("path",), text)
