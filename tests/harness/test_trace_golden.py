@@ -75,7 +75,7 @@ def test_what_is_printed(
 def tracers() -> dict[str, Callable[[bytes], list[dict[str, Any]]]]:
     loaded = load_vocabulary("gpt2")
     oracle = Oracle(loaded.contract.to_json(), loaded.vocabulary.tokens)
-    return {"oracle": oracle.decisions, "dat-bpe": Encoder.load("gpt2").trace}
+    return {"oracle": oracle.decisions, "dat-bpe": Encoder.load("gpt2", ignore_merges=False).trace}
 
 
 @pytest.mark.parametrize("engine", ["oracle", "dat-bpe"])
