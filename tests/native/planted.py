@@ -10,6 +10,7 @@ not found, or not as it should be.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import os
 import re
 import sqlite3
@@ -105,8 +106,9 @@ def build(number: str, folder: Path, flags: Sequence[str] = ("-O1",)) -> Path:
     command.ensure_finalized()
     command.run()
     adapter = (HERE / "planted_core.py").read_text(encoding="utf-8")
-    # A result is kept by its build, and that by the adapter's digest: no two plants may have one.
-    (folder / "adapter.py").write_text(f"{adapter}# plant {number}\n", encoding="utf-8")
+    # A result is kept by its build, and that by the adapter's digest: no two cores may have one.
+    cores = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(folder.rglob("_*.*")) if path.is_file()))
+    (folder / "adapter.py").write_text(f"{adapter}# plant {number}, {cores.hexdigest()}\n", encoding="utf-8")
     roster = folder / "roster.toml"
     roster.write_text(ROSTER.format(name=engine(number)), encoding="utf-8")
     return roster
