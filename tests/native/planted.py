@@ -10,6 +10,7 @@ not found, or not as it should be.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import os
 import re
 import sqlite3
@@ -95,7 +96,7 @@ def build(number: str, folder: Path, flags: Sequence[str] = ("-O1",)) -> Path:
     modules = [
         Extension(
             f"tokassay.engines.dat_bpe.{name}", [str(ENGINE / f"{name}.pyx"), str(ENGINE / "csrc" / unity)],
-            define_macros=[("DAT_PLANTED", number), *macros], include_dirs=[str(ENGINE)],
+            define_macros=[*macros], include_dirs=[str(ENGINE)],
             extra_compile_args=["-std=c11", *flags, "-fvisibility=hidden", "-pthread"], extra_link_args=["-pthread"],
         )
         for name, unity, macros in BUILDS
@@ -103,10 +104,13 @@ def build(number: str, folder: Path, flags: Sequence[str] = ("-O1",)) -> Path:
     command = Distribution({"ext_modules": cythonize(modules, quiet=True)}).get_command_obj("build_ext")
     command.build_lib, command.build_temp = str(folder), str(folder / "objects")
     command.ensure_finalized()
+    # Not by the extensions: what Cython reads of a source is kept between calls, and would bring the first plant's.
+    command.define = [("DAT_PLANTED", number)]
     command.run()
     adapter = (HERE / "planted_core.py").read_text(encoding="utf-8")
-    # A result is kept by its build, and that by the adapter's digest: no two plants may have one.
-    (folder / "adapter.py").write_text(f"{adapter}# plant {number}\n", encoding="utf-8")
+    # A result is kept by its build, and that by the adapter's digest: no two cores may have one.
+    cores = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(folder.rglob("_*.*")) if path.is_file()))
+    (folder / "adapter.py").write_text(f"{adapter}# plant {number}, {cores.hexdigest()}\n", encoding="utf-8")
     roster = folder / "roster.toml"
     roster.write_text(ROSTER.format(name=engine(number)), encoding="utf-8")
     return roster
