@@ -361,7 +361,8 @@ def tiles(spans: npt.NDArray[Any], document: bytes) -> bool:
     starts, ends = spans.reshape(-1, 2).T.astype(np.int64)
     outside = document[: starts[0]], document[ends[-1] :]
     blank = not any(each.decode("utf-8", "replace").strip() for each in outside)
-    return bool(np.array_equal(starts[1:], ends[:-1]) and (starts <= ends).all() and ends[-1] <= len(document)) and blank
+    follow = np.array_equal(starts[1:], ends[:-1]) and (starts <= ends).all() and ends[-1] <= len(document)
+    return bool(follow) and blank
 
 
 def shown(output: Output, at: int) -> list[int] | str:
