@@ -22,6 +22,7 @@ from tokassay.harness.commands.options import (
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from tokassay.harness.answers import Answer
     from tokassay.harness.bisect import Bisection, Change
     from tokassay.harness.cases import Case
 
@@ -102,7 +103,7 @@ def bisect(
         case = cases.Case(what.loaded, what.contract, document)
     target = cases.engine_of(engine, case, what.roster)
     if expect is not None:
-        right: tuple[cases.Answer, str] | None = (cases.parse_ids(expect), "--expect")
+        right: tuple[Answer, str] | None = (cases.parse_ids(expect), "--expect")
     else:
         right = cases.held_to(case, target, found, what.roster).right
     console = Console(stderr=True)
