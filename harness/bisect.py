@@ -129,8 +129,8 @@ def search(count: int, ask: Callable[[int], str], *, everything: bool = False) -
 
     if everything:
         return {place: state(place) for place in range(count)}
-    low = next((place for place in range(count) if state(place) != SKIPPED), None)
-    if low is None:
+    low = next((place for place in range(count) if state(place) != SKIPPED), count)
+    if low == count:
         return states
     high = next(place for place in reversed(range(count)) if state(place) != SKIPPED)
     while states[low] != states[high]:

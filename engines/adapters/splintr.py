@@ -61,7 +61,7 @@ class Adapter:
         return [encode(item) for item in items]
 
     def decode(self, ids: list[int]) -> bytes:
-        return self.tokenizer.decode_bytes(ids)  # type: ignore[no-any-return]
+        return self.tokenizer.decode(ids).encode()  # type: ignore[no-any-return]
 
     def decode_stream(self, ids: list[int]) -> bytes:
         stream = self.tokenizer.streaming_decoder()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import tiktoken
@@ -21,7 +22,7 @@ class Adapter:
     rejects = (UnicodeDecodeError,)
 
     def version(self) -> str:
-        return str(tiktoken.__version__)
+        return str(getattr(tiktoken, "__version__", None) or version("tiktoken"))  # before 0.8.0 it had none
 
     def load(self, contract: dict[str, Any], files: dict[str, str], threads: int, options: dict[str, Any]) -> None:
         if contract["algorithm"] != "bpe-ranks" or "tiktoken" not in files:
