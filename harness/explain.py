@@ -186,7 +186,8 @@ def _infer(
     elif place is not None and (start, end) == (place["start"], place["end"]) and len(mine) > 1:
         stage, why = "lookup", "it takes the pretoken whole, which merging leaves in more than one token"
     bad = _ill_formed_before(document, end + NEAR)
-    if bad is not None and stage != "special" and not cut_alike:
+    # No wrong scan makes merging form a token that is beyond it.
+    if bad is not None and stage != "special" and not cut_alike and not beyond:
         # Inferred, so the likelier of two: what is wrong after an ill-formed byte is wrong because of it. Which of
         # several it was is a guess, and so is no part of what the fault is called.
         stage, why = "scan", f"{why + ', ' if why else ''}after the ill-formed byte {document[bad]:02X} at {bad}"

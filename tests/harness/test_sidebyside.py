@@ -197,7 +197,7 @@ def test_pieces_that_part_behind_an_ill_formed_byte_are_laid_to_its_scan(oracle_
     wrong = Side("b", ids=ids, tokens=tokens, decisions=tuple(cut), stages=frozenset({"pretokenize"}))
     found = difference(wrong, side("a", oracle_of(), b"\xe0@yp"), b"\xe0@yp")
     assert found is not None
-    assert (found.stage, found.known, found.signature) == ("scan", "inferred", "inferred scan lead")
+    assert (found.stage, found.known, found.signature) == ("scan", "inferred", "inferred scan")
     assert found.sentence.startswith("b takes bytes 0..3 as one piece; a takes bytes 0..1 as one piece")
     assert found.sentence.endswith(", after the ill-formed byte E0 at 0")
 

@@ -27,8 +27,6 @@ from pathlib import Path
 import cases
 
 HERE = Path(__file__).resolve().parent
-ENGINE = cases.ROOT / "engines" / "dat_bpe"
-BUILDS = (("_core", "unity.c", ()), ("_trace", "unity_trace.c", (("DAT_TRACE", "1"),)))
 ROSTER = """
 ["{name}"]
 requirement = "tokassay"
@@ -90,23 +88,8 @@ def faults() -> list[Fault]:
 
 def build(number: str, folder: Path, flags: Sequence[str] = ("-O1",)) -> Path:
     """The core and its trace build with a fault in them, and the roster that has them as an engine: its path."""
-    from Cython.Build import cythonize
-    from setuptools import Distribution, Extension
-
-    modules = [
-        Extension(
-            f"tokassay.engines.dat_bpe.{name}", [str(ENGINE / f"{name}.pyx"), str(ENGINE / "csrc" / unity)],
-            define_macros=[*macros], include_dirs=[str(ENGINE)],
-            extra_compile_args=["-std=c11", *flags, "-fvisibility=hidden", "-pthread"], extra_link_args=["-pthread"],
-        )
-        for name, unity, macros in BUILDS
-    ]  # fmt: skip
-    command = Distribution({"ext_modules": cythonize(modules, quiet=True)}).get_command_obj("build_ext")
-    command.build_lib, command.build_temp = str(folder), str(folder / "objects")
-    command.ensure_finalized()
-    # Not by the extensions: what Cython reads of a source is kept between calls, and would bring the first plant's.
-    command.define = [("DAT_PLANTED", number)]
-    command.run()
+    # In a process of its own: setuptools will not come after the distutils of somebody else.
+    subprocess.run([sys.executable, str(HERE / "planted_build.py"), number, str(folder), *flags], check=True)
     adapter = (HERE / "planted_core.py").read_text(encoding="utf-8")
     # A result is kept by its build, and that by the adapter's digest: no two cores may have one.
     cores = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(folder.rglob("_*.*")) if path.is_file()))

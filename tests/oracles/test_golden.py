@@ -31,6 +31,7 @@ VECTORS = [
     vector
     for name in ("dev-cases", "llama-cpp-gpt2", "third-party")
     for vector in json.loads((files("tokassay.fixtures") / "vectors" / f"{name}.json").read_text())["vectors"]
+    if vector["vocabulary"] in ("gpt2", "cl100k_base", "o200k_base")  # the others': tests/harness/test_vectors.py
 ]
 
 
@@ -78,11 +79,14 @@ def test_vector(make_oracle: Callable[..., Oracle], vector: dict[str, Any]) -> N
     if "input_repeat" in vector:
         document = bytes.fromhex(vector["input_repeat"]["hex"]) * vector["input_repeat"]["times"]
         ids = oracle.encode(document)
+        if "ids" in vector:
+            assert ids == vector["ids"]
+            return
         assert (len(ids), ids[:4], ids[-4:]) == (vector["count"], vector["head"], vector["tail"])
         assert hashlib.sha256(struct.pack(f"<{len(ids)}I", *ids)).hexdigest() == vector["ids_sha256"]
         return
     document = bytes.fromhex(vector["input_hex"])
-    if vector["operation"] == "decode":
+    if vector["operation"] != "encode":
         assert oracle.decode(vector["ids"]) == document
     elif vector["ids"] is None:
         with pytest.raises(Reject):

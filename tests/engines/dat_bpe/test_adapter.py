@@ -49,7 +49,7 @@ def test_operations(load: Callable[..., module.Adapter]) -> None:
     values, counts = adapter.encode_batch([document, b"", document], 2)
     assert (values.tolist(), counts.tolist(), str(counts.dtype)) == ([31373, 995, 187] * 2, [3, 0, 3], "uint32")
     assert adapter.trace(document)[-1]["id"] == 187
-    assert set(adapter.operations) == {"encode", "encode_batch", "decode", "offsets"}
+    assert set(adapter.operations) == {"encode", "encode_batch", "decode", "offsets", "encode_spans"}
     assert all(hasattr(adapter, operation) for operation in adapter.operations)
 
 
