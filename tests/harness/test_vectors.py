@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from tokassay.engines.roster import load_roster
-from tokassay.harness import vector_table, vectors
+from tokassay.harness import vector_check, vector_table, vectors
 from tokassay.harness.answers import Answer
 from tokassay.harness.cli import main
 from tokassay.harness.errors import InputError
@@ -127,6 +127,17 @@ def test_all_that_comes_with_the_package_is_read() -> None:
     known = [one for one in held.values() if one.wrong]
     assert len(known) >= 9
     assert all(one.rule and one.source and one.stage for one in known)
+
+
+def test_the_oracle_gives_the_ids_of_vectors_of_other_vocabularies() -> None:
+    """Those whose vocabulary is a file of theirs, or another algorithm; one is of a model that no oracle has."""
+    embedded = {"gpt2", "cl100k_base", "o200k_base"}
+    others = [one for file in vectors.load_all() for one in file.vectors if one.vocabulary not in embedded]
+    rows = vector_check.check(others, ["oracle"], load_roster())
+    assert {row.vector.id: row.verdict for row in rows} == {
+        "piece-that-merging-does-not-make": vector_check.MATCH, "gpt2-greedy-space-and-letter": vector_check.MATCH,
+        "space-put-before-bert": vector_check.UNSUPPORTED,
+    }
 
 
 ROW = {"id": "a", "vocabulary": "gpt2", "input_hex": "61", "ids": [64]}
