@@ -25,9 +25,9 @@ class TableError(ValueError):
 class Tables:
     def __init__(
         self,
-        text: NDArray[numpy.uint8],
-        offsets: NDArray[numpy.uint64],
-        ids: NDArray[numpy.uint32],
+        text: NDArray[numpy.uint8] | None,
+        offsets: NDArray[numpy.uint64] | None,
+        ids: NDArray[numpy.uint32] | None,
         special_text: NDArray[numpy.uint8],
         special_offsets: NDArray[numpy.uint64],
         special_ids: NDArray[numpy.uint32],

@@ -550,11 +550,14 @@ cdef class Tables:
         cdef uint8_t nothing = 0
         if not 0 <= unicode < DAT_UNICODE_VERSIONS:
             raise ValueError("unicode: no such table")
-        tokens.text = &text[0] if text.shape[0] else &nothing
-        tokens.offsets = &offsets[0]
-        tokens.ids = &ids[0] if ids.shape[0] else NULL
-        tokens.flags = NULL
-        tokens.count = ids.shape[0]
+        memset(&tokens, 0, sizeof(tokens))
+        if block is None:
+            if text is None or offsets is None or ids is None:
+                raise TypeError("without a block, tokens are needed")
+            tokens.text = &text[0] if text.shape[0] else &nothing
+            tokens.offsets = &offsets[0]
+            tokens.ids = &ids[0] if ids.shape[0] else NULL
+            tokens.count = ids.shape[0]
         specials.text = &special_text[0] if special_text.shape[0] else &nothing
         specials.offsets = &special_offsets[0]
         specials.ids = &special_ids[0] if special_ids.shape[0] else NULL
@@ -641,15 +644,20 @@ cdef class Tables:
             return Scratch(self)
 
     def profile(self, bytes about):
-        """The tables as the bytes of a profile file, with `about` (JSON) as its last section."""
+        """The tables as the bytes of a profile file, with `about` (JSON) as its first section."""
         cdef const dat_profile *head = self.vocab.profile
-        cdef size_t size = head.size, start = dat_profile_start()
-        cdef size_t at = head.sections[DAT_ABOUT].at
-        file = bytearray((<const uint8_t *>head)[:at])
+        cdef size_t start = dat_profile_start()
+        cdef size_t rest = head.sections[DAT_ABOUT + 1].at
+        file = bytearray((<const uint8_t *>head)[:start])
         file += about + bytes(-len(about) % 64)
+        cdef size_t moved = len(file) - rest
+        file += (<const uint8_t *>head)[rest:head.size]
         cdef uint8_t[::1] view = file
         cdef dat_profile *made = <dat_profile *>&view[0]
+        made.sections[DAT_ABOUT].at = start
         made.sections[DAT_ABOUT].size = len(about)
+        for i in range(DAT_ABOUT + 1, DAT_SECTIONS):
+            made.sections[i].at += moved
         made.size = len(file)
         contents = hashlib.sha256(memoryview(file)[start:]).digest()
         for i in range(32):

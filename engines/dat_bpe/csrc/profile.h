@@ -4,9 +4,10 @@
 
 #include "common.h"
 
-enum { DAT_PROFILE_VERSION = 3, DAT_PROFILE_ALIGN = 64 };
+enum { DAT_PROFILE_VERSION = 4, DAT_PROFILE_ALIGN = 64 };
 
 enum dat_section {
+    DAT_ABOUT,   /* UTF-8 JSON: the contract, names, special tokens; in the page of the head, which is read with it */
     DAT_TEXT,    /* u8: all tokens joined, in order of index */
     DAT_OFFSETS, /* u32[count + 1] */
     DAT_IDS,     /* u32[count] */
@@ -24,7 +25,6 @@ enum dat_section {
     DAT_FRONT,   /* dat_word[1 << DAT_FRONT_BITS]: those of the first tokens once more */
     DAT_CUTS,    /* u64[1 << cut_bits - 6] */
     DAT_NEVER,   /* u64[1024]: a bit for two bytes between which nothing is cut */
-    DAT_ABOUT,   /* UTF-8 JSON: the contract, names, special tokens */
     DAT_SECTIONS
 };
 

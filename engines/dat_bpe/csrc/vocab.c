@@ -483,14 +483,14 @@ static dat_status assemble(builder *made, const dat_unicode *unicode, dat_patter
     memcpy(head.magic, dat_profile_magic, sizeof head.magic);
     snprintf(head.unicode, sizeof head.unicode, "%s", unicode->name);
     const uint64_t sizes[DAT_SECTIONS] = {
-        [DAT_TEXT] = made->tokens.offsets[count], [DAT_OFFSETS] = 4 * (count + 1), [DAT_IDS] = 4 * count,
+        [DAT_ABOUT] = 0, [DAT_TEXT] = made->tokens.offsets[count], [DAT_OFFSETS] = 4 * (count + 1), [DAT_IDS] = 4 * count,
         [DAT_BY_ID] = made->ids_ascend ? 0 : 4 * count, [DAT_NODES] = sizeof(dat_node) * made->trie.count,
         [DAT_VALUES] = 4 * made->trie.count, [DAT_PAIRS] = UINT64_C(8) << head.pair_bits,
         [DAT_FILTER] = UINT64_C(1) << (head.filter_bits - 3), [DAT_TWO] = 4 * 65536, [DAT_BYTES] = 4 * 256,
         [DAT_FLAGS] = count, [DAT_SHORTER] = 4 * count, [DAT_SPLITS] = 8 * count,
         [DAT_WORDS] = sizeof(dat_word) << head.word_bits, [DAT_FRONT] = sizeof(dat_word) << DAT_FRONT_BITS,
         [DAT_CUTS] = UINT64_C(1) << (head.cut_bits - 3),
-        [DAT_NEVER] = 8192, [DAT_ABOUT] = 0};
+        [DAT_NEVER] = 8192};
     uint64_t at = dat_profile_start();
     for (int i = 0; i < DAT_SECTIONS; i++) {
         head.sections[i] = (dat_place){at, sizes[i]};
