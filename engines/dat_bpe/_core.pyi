@@ -25,23 +25,23 @@ class TableError(ValueError):
 class Tables:
     def __init__(
         self,
-        text: NDArray[numpy.uint8] | None,
-        offsets: NDArray[numpy.uint64] | None,
-        ids: NDArray[numpy.uint32] | None,
-        special_text: NDArray[numpy.uint8],
-        special_offsets: NDArray[numpy.uint64],
-        special_ids: NDArray[numpy.uint32],
-        special_flags: NDArray[numpy.uint8],
+        text: NDArray[numpy.uint8] | None = None,
+        offsets: NDArray[numpy.uint64] | None = None,
+        ids: NDArray[numpy.uint32] | None = None,
+        special_text: NDArray[numpy.uint8] | None = None,
+        special_offsets: NDArray[numpy.uint64] | None = None,
+        special_ids: NDArray[numpy.uint32] | None = None,
+        special_flags: NDArray[numpy.uint8] | None = None,
         *,
-        nfc: bool,
-        prefix_space: bool,
-        unicode: int,
-        family: int,
-        contractions: int,
-        digits: int,
-        marks_are_letters: bool,
-        trailing_blanks: bool,
-        ignore_merges: bool,
+        nfc: bool = False,
+        prefix_space: bool = False,
+        unicode: int = 0,
+        family: int = 0,
+        contractions: int = 0,
+        digits: int = 0,
+        marks_are_letters: bool = False,
+        trailing_blanks: bool = False,
+        ignore_merges: bool = False,
         settings: Mapping[str, Any],
         programs: Programs | None = None,
         merges: NDArray[numpy.uint32] | None = None,
@@ -52,7 +52,18 @@ class Tables:
     def profile(self, about: bytes) -> bytearray: ...
     def tokens(self) -> tuple[tuple[NDArray[numpy.uint8], NDArray[numpy.uint64], NDArray[numpy.uint32]], Any]: ...
     @property
-    def last_id(self) -> int: ...
+    def n_vocab(self) -> int: ...
+    @property
+    def ignore_merges(self) -> bool: ...
+    @property
+    def prefix_space(self) -> bool: ...
+    @property
+    def general(self) -> bool: ...
+    def added(self) -> list[tuple[bytes, int, int]]: ...
+    def is_as(
+        self, *, unicode: int, nfc: bool, prefix_space: bool, family: int, contractions: int, digits: int,
+        marks_are_letters: bool, trailing_blanks: bool, ignore_merges: bool,
+    ) -> bool: ...
     @property
     def contents(self) -> bytes: ...
     @property
@@ -92,4 +103,5 @@ def scan(text: bytes) -> list[int]: ...
 def normalize(text: bytes, unicode: int) -> tuple[bytes, list[tuple[int, int, int, int]]]: ...
 
 def about_profile(data: Any) -> bytes: ...
+def is_general(data: Any) -> bool: ...
 def read_profile(data: Any) -> tuple[dict[str, Any], bytes]: ...

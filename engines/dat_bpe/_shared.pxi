@@ -138,7 +138,11 @@ cdef extern from "csrc/merge.h" nogil:
 
 cdef extern from "csrc/profile.h" nogil:
     int DAT_ABOUT
+    int DAT_TEXT
     int DAT_SECTIONS
+    uint32_t DAT_NFC
+    uint32_t DAT_PREFIX_SPACE
+    uint32_t DAT_GENERAL
     ctypedef struct dat_place:
         uint64_t at
         uint64_t size
@@ -148,6 +152,7 @@ cdef extern from "csrc/profile.h" nogil:
         uint32_t count
         uint32_t longest
         uint32_t unreachable
+        uint32_t flags
         uint32_t slots
         uint32_t pairs
         char unicode[8]
@@ -183,6 +188,9 @@ cdef extern from "csrc/special.h" nogil:
     ctypedef struct dat_specials:
         size_t count
         uint32_t *ids
+        uint8_t *text
+        size_t *offsets
+        uint8_t *flags
 
 cdef extern from "csrc/split.h" nogil:
     ctypedef struct dat_splitter:
@@ -214,6 +222,7 @@ cdef extern from "csrc/vocab.h" nogil:
         size_t unreachable
         int ignore_merges
         dat_specials specials
+        dat_before before
         dat_classes classes
         dat_pattern pattern
         const dat_splitter *splitter
@@ -230,8 +239,7 @@ cdef extern from "csrc/vocab.h" nogil:
         dat_vocab *vocab, dat_token_list tokens, const dat_merge_list *merges, dat_token_list specials,
         const dat_unicode *unicode, dat_pattern pattern, dat_before before, int ignore_merges, size_t *culprit)
     dat_status dat_vocab_view(
-        dat_vocab *vocab, const void *block, size_t size, dat_token_list specials, const dat_unicode *unicode,
-        dat_before before)
+        dat_vocab *vocab, const void *block, size_t size)
     void dat_vocab_clear(dat_vocab *vocab)
     const uint8_t *dat_token(const dat_vocab *vocab, uint32_t index, size_t *size)
     uint32_t dat_id(const dat_vocab *vocab, uint32_t index)
@@ -535,10 +543,11 @@ cdef class Tables:
     cdef public object recipe  # (function, arguments) of the encoder, without what refers to this object
 
     def __cinit__(
-        self, const uint8_t[::1] text, const uint64_t[::1] offsets, const uint32_t[::1] ids,
-        const uint8_t[::1] special_text, const uint64_t[::1] special_offsets, const uint32_t[::1] special_ids,
-        const uint8_t[::1] special_flags, *, bint nfc, bint prefix_space, int unicode, int family, int contractions,
-        unsigned digits, bint marks_are_letters, bint trailing_blanks, bint ignore_merges, object settings,
+        self, const uint8_t[::1] text=None, const uint64_t[::1] offsets=None, const uint32_t[::1] ids=None,
+        const uint8_t[::1] special_text=None, const uint64_t[::1] special_offsets=None,
+        const uint32_t[::1] special_ids=None, const uint8_t[::1] special_flags=None, *, bint nfc=False,
+        bint prefix_space=False, int unicode=0, int family=0, int contractions=0, unsigned digits=0,
+        bint marks_are_letters=False, bint trailing_blanks=False, bint ignore_merges=False, object settings,
         programs=None, merges=None, block=None,
     ):
         cdef dat_token_list tokens
@@ -548,61 +557,51 @@ cdef class Tables:
         cdef size_t culprit = 0
         cdef dat_status status
         cdef uint8_t nothing = 0
-        if not 0 <= unicode < DAT_UNICODE_VERSIONS:
-            raise ValueError("unicode: no such table")
-        memset(&tokens, 0, sizeof(tokens))
-        if block is None:
-            if text is None or offsets is None or ids is None:
-                raise TypeError("without a block, tokens are needed")
-            tokens.text = &text[0] if text.shape[0] else &nothing
-            tokens.offsets = &offsets[0]
-            tokens.ids = &ids[0] if ids.shape[0] else NULL
-            tokens.count = ids.shape[0]
-        specials.text = &special_text[0] if special_text.shape[0] else &nothing
-        specials.offsets = &special_offsets[0]
-        specials.ids = &special_ids[0] if special_ids.shape[0] else NULL
-        specials.flags = &special_flags[0] if special_flags.shape[0] else NULL
-        specials.count = special_ids.shape[0]
-        if special_flags.shape[0] != special_ids.shape[0]:
-            raise ValueError("special_flags: as many as special_ids are needed")
-        before.nfc = &dat_nfc_versions[unicode] if nfc else NULL
-        before.prefix_space = prefix_space
-        if tokens.count == 0 and block is None:
-            raise TableError("missing byte", 0)
-        pattern.family = <dat_family>family
-        pattern.contractions = <dat_contractions>contractions
-        pattern.digits = digits
-        pattern.marks_are_letters = marks_are_letters
-        pattern.trailing_blanks = trailing_blanks
         cdef dat_merge_list listed
         cdef const dat_merge_list *list_ = NULL
         cdef const uint32_t[:, ::1] triples
-        if merges is not None:
-            triples = numpy.ascontiguousarray(merges, numpy.uint32).reshape(-1, 3)
-            listed.count = triples.shape[0]
-            listed.triples = &triples[0, 0] if triples.shape[0] else NULL
-            list_ = &listed
         if block is not None:
             # A mapped profile: held as long as its tables are used.
             self.mapped = Input(block)
-            status = dat_vocab_view(
-                &self.vocab, self.mapped.data, self.mapped.size, specials, &dat_unicode_versions[unicode], before)
+            check(dat_vocab_view(&self.vocab, self.mapped.data, self.mapped.size))
+            if (self.vocab.profile.flags & DAT_GENERAL != 0) != (programs is not None):
+                raise DamagedError("its head and its description are of two ways of splitting")
         else:
+            if not 0 <= unicode < DAT_UNICODE_VERSIONS:
+                raise ValueError("unicode: no such table")
+            if ids is None or special_flags is None or special_flags.shape[0] != special_ids.shape[0]:
+                raise ValueError("tokens, and as many special_flags as special_ids, are needed without a block")
+            tokens.text = &text[0] if text.shape[0] else &nothing
+            tokens.offsets = &offsets[0]
+            tokens.ids = &ids[0] if ids.shape[0] else NULL
+            tokens.flags = NULL
+            tokens.count = ids.shape[0]
+            specials.text = &special_text[0] if special_text.shape[0] else &nothing
+            specials.offsets = &special_offsets[0]
+            specials.ids = &special_ids[0] if special_ids.shape[0] else NULL
+            specials.flags = &special_flags[0] if special_flags.shape[0] else NULL
+            specials.count = special_ids.shape[0]
+            before.nfc = &dat_nfc_versions[unicode] if nfc else NULL
+            before.prefix_space = prefix_space
+            if tokens.count == 0:
+                raise TableError("missing byte", 0)
+            pattern.family = <dat_family>family
+            pattern.contractions = <dat_contractions>contractions
+            pattern.digits = digits
+            pattern.marks_are_letters = marks_are_letters
+            pattern.trailing_blanks = trailing_blanks
+            if merges is not None:
+                triples = numpy.ascontiguousarray(merges, numpy.uint32).reshape(-1, 3)
+                listed.count = triples.shape[0]
+                listed.triples = &triples[0, 0] if triples.shape[0] else NULL
+                list_ = &listed
             with nogil:
                 status = dat_vocab_build(
                     &self.vocab, tokens, list_, specials, &dat_unicode_versions[unicode], pattern, before,
                     ignore_merges, &culprit)
-        if status in STATUS_NAMES:
-            raise TableError(STATUS_NAMES[status], culprit)
-        check(status)
-        if block is not None and (
-            self.vocab.pattern.family != pattern.family or self.vocab.pattern.contractions != pattern.contractions
-            or self.vocab.pattern.digits != pattern.digits
-            or self.vocab.pattern.marks_are_letters != pattern.marks_are_letters
-            or self.vocab.pattern.trailing_blanks != pattern.trailing_blanks
-            or self.vocab.ignore_merges != ignore_merges
-        ):
-            raise DamagedError("its head and its description are of two patterns")
+            if status in STATUS_NAMES:
+                raise TableError(STATUS_NAMES[status], culprit)
+            check(status)
         if programs is not None:
             # The classes are the vocabulary's own: this object owns both.
             self.splitter = Splitter(programs)
@@ -659,6 +658,7 @@ cdef class Tables:
         for i in range(DAT_ABOUT + 1, DAT_SECTIONS):
             made.sections[i].at += moved
         made.size = len(file)
+        made.flags = made.flags & ~DAT_GENERAL | (DAT_GENERAL if self.splitter is not None else 0)
         contents = hashlib.sha256(memoryview(file)[start:]).digest()
         for i in range(32):
             made.contents[i] = contents[i]
@@ -697,10 +697,43 @@ cdef class Tables:
         return columns, numpy.array(merges, numpy.uint32).reshape(-1, 3)
 
     @property
-    def last_id(self):
-        """The greatest id of an ordinary token."""
-        cdef size_t last = self.vocab.count - 1
-        return dat_id(&self.vocab, self.vocab.by_id[last]) if self.vocab.by_id != NULL else self.vocab.ids[last]
+    def n_vocab(self):
+        """One more than the greatest id, special or not."""
+        return self.greatest() + 1
+
+    @property
+    def ignore_merges(self):
+        """Whether a piece that is a token is that token."""
+        return bool(self.vocab.ignore_merges)
+
+    @property
+    def prefix_space(self):
+        """Whether a space goes before text that does not begin with one."""
+        return bool(self.vocab.before.prefix_space)
+
+    @property
+    def general(self):
+        """Whether text is split by programs."""
+        return self.splitter is not None
+
+    def is_as(self, *, int unicode, bint nfc, bint prefix_space, int family, int contractions, unsigned digits,
+              bint marks_are_letters, bint trailing_blanks, bint ignore_merges):
+        """Whether these tables are of this contract: a description and its head may come of two files."""
+        cdef dat_pattern *pattern = &self.vocab.pattern
+        cdef const dat_profile *head = self.vocab.profile
+        machine = (
+            <int>pattern.family == family and <int>pattern.contractions == contractions and pattern.digits == digits
+            and pattern.marks_are_letters == marks_are_letters and pattern.trailing_blanks == trailing_blanks)
+        return (machine and (<const char *>head.unicode)[:8].rstrip(b"\0") == UNICODE_VERSIONS[unicode].encode()
+                and (head.flags & DAT_NFC != 0) == nfc and (head.flags & DAT_PREFIX_SPACE != 0) == prefix_space
+                and bool(self.vocab.ignore_merges) == ignore_merges)
+
+    def added(self):
+        """(text, id, flags) of each added token, by id."""
+        cdef const dat_specials *all_ = &self.vocab.specials
+        cdef size_t i
+        return [
+            (all_.text[all_.offsets[i]:all_.offsets[i + 1]], all_.ids[i], all_.flags[i]) for i in range(all_.count)]
 
     @property
     def contents(self):
@@ -899,8 +932,9 @@ cdef class Tables:
         return found
 
     cdef size_t greatest(self):
-        cdef size_t i
-        cdef size_t most = self.last_id
+        cdef size_t i, last = self.vocab.count - 1
+        cdef size_t most = (
+            dat_id(&self.vocab, self.vocab.by_id[last]) if self.vocab.by_id != NULL else self.vocab.ids[last])
         for i in range(self.vocab.specials.count):
             most = max(most, <size_t>self.vocab.specials.ids[i])
         return most
@@ -1090,6 +1124,12 @@ def about_profile(data):
     cdef const dat_profile *head = <const dat_profile *>source.data
     check(dat_profile_check(source.data, source.size))
     return source.data[head.sections[DAT_ABOUT].at:head.sections[DAT_ABOUT].at + head.sections[DAT_ABOUT].size]
+
+
+def is_general(data):
+    """Whether a profile is split by programs, which its description makes; False too where it is none."""
+    cdef Input source = Input(data)
+    return source.size >= dat_profile_start() and (<const dat_profile *>source.data).flags & DAT_GENERAL != 0
 
 
 def read_profile(data):

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 from operator import index
 from os import fsdecode
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from tokassay.engines.dat_bpe.added import AddedToken, columns, flag_column, gat
 from tokassay.engines.dat_bpe.documents import check_list
 from tokassay.engines.dat_bpe.errors import LoadError, ProfileError, Refusal
 from tokassay.engines.dat_bpe.patterns import NAMES, splitting
-from tokassay.engines.dat_bpe.profiles import AGAIN, File, is_profile
+from tokassay.engines.dat_bpe.profiles import File, Opened, is_profile
 from tokassay.engines.dat_bpe.ranks import ALIASES, ENCODINGS, GREATEST_ID, embedded_ranks, read_ranks
 from tokassay.engines.dat_bpe.tokenizer_json import read_tokenizer_json
 from tokassay.engines.dat_bpe.tuning import CACHE_BITS, settings
@@ -26,6 +26,19 @@ Ids = NDArray[numpy.uint32]
 Offsets = NDArray[numpy.uint64]
 THREADS_MOST = 1024
 NORMALIZERS = ("none", "nfc")
+SAID = ("name", "pattern", "expressions", "unicode", "normalizer", "specials", "added")
+
+
+class Built(NamedTuple):
+    """What an encoder was built from: the arguments of its tables, and what is said of it."""
+
+    arguments: tuple[Any, ...]
+    options: dict[str, Any]
+    about: dict[str, Any]
+    path: str = ""
+
+    def said(self, tables: Any) -> dict[str, Any]:
+        return self.about
 
 
 class Encoder:
@@ -39,29 +52,34 @@ class Encoder:
     goes back to the encoder: such an array keeps it. To be rid of an encoder and keep its ids, keep `ids.copy()`.
     """
 
-    def __init__(self, tables: Any, arguments: tuple[Any, ...], options: dict[str, Any], about: dict[str, Any]) -> None:
+    name: str
+    pattern: str
+    expressions: tuple[str, ...]
+    unicode: str
+    normalizer: str
+    specials: dict[str, int]
+    added: list[AddedToken]
+
+    def __init__(self, tables: Any, given: Built | Opened) -> None:
         self._tables = tables
-        self._arguments = arguments
-        self._options = options
+        self._given = given
         self._trace_tables: Any = None
         self._lock = threading.Lock()
-        self.name: str = about["name"]
-        self.pattern: str = about["pattern"]
-        self.expressions: tuple[str, ...] = about["expressions"]
-        self.unicode: str = about["unicode"]
-        self.normalizer: str = about["normalizer"]
-        self.specials: dict[str, int] = about["specials"]
-        self.added: list[AddedToken] = about["added"]
-        self.path: str = about.get("path", "")  # of its profile, if it was opened from one
-        self._tuning: tuple[Any, ...] = about.get("tuning", ())  # and what `open` was told
-        self.ignore_merges: bool = options["ignore_merges"]
-        self.n_vocab: int = about["n_vocab"]
+        self.path = given.path  # of its profile, "" if it was not opened from one
         tables.recipe = self._recipe()
         # Those of the tables, without a call in Python between: 50 bytes are encoded in less time than it takes. A
         # subclass's own methods stay as they are.
         for name in ("encode", "encode_list", "encode_into", "encode_spans"):
             if getattr(type(self), name) is getattr(Encoder, name):
                 self.__dict__[name] = getattr(tables, name)
+
+    def __getattr__(self, name: str) -> Any:
+        # What is said of an encoder, when it is first asked for (profiles.Opened says why).
+        if name not in SAID or "_given" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+        for key, value in self._given.said(self._tables).items():
+            self.__dict__.setdefault(key, value)
+        return self.__dict__[name]
 
     @classmethod
     def load(
@@ -245,27 +263,22 @@ class Encoder:
             raise _explain(error, ranks, where) from error
         about = {
             "name": name, "pattern": found.name, "expressions": found.expressions, "unicode": unicode,
-            "normalizer": normalizer, "specials": {token.text: token.id for token in tokens},
-            "added": tokens,
-            "n_vocab": max([*ranks.values(), *(token.id for token in tokens)]) + 1,
+            "normalizer": normalizer, "specials": {token.text: token.id for token in tokens}, "added": tokens,
         }
-        return cls(tables, arguments, options, about)
+        return cls(tables, Built(arguments, options, about))
 
     @classmethod
     def open(
         cls, path: File, *, cache_bits: int = CACHE_BITS, level: str | None = None,
         without: Collection[str] = (),
     ) -> Encoder:
-        """The encoder of a profile file: its tables are mapped, nothing is read but the head. LoadError."""
-        given, options, about = profiles.arguments(path, cache_bits, level, without)
-        try:
-            tables = _core.Tables(*given, **options)
-        except (_core.DamagedError, _core.TableError) as error:
-            raise ProfileError(
-                "a damaged profile, or one of another build", where=fsdecode(path), remedy=AGAIN
-            ) from error
-        about["n_vocab"] = max([tables.last_id, *about["specials"].values()]) + 1
-        return cls(tables, given, options, about)
+        """The encoder of a profile file: its tables are mapped, nothing is read but the head. LoadError.
+
+        What the file says of its encoder (name, pattern, expressions, unicode, normalizer, specials, added) is read
+        when it is first asked for, and may be a LoadError then.
+        """
+        given = Opened(path, cache_bits, level, without)
+        return cls(given.tables(), given)
 
     def save(self, path: File) -> int:
         """Writes the tables as a profile file, whole or not at all; returns its size in bytes. OSError, LoadError."""
@@ -274,7 +287,17 @@ class Encoder:
     @property
     def pretokenizer_path(self) -> str:
         """"machine": the pattern has a hand-written one; "general": its expressions are interpreted."""
-        return "machine" if self._options["programs"] is None else "general"
+        return "general" if self._tables.general else "machine"
+
+    @property
+    def n_vocab(self) -> int:
+        """One more than the greatest id."""
+        return int(self._tables.n_vocab)
+
+    @property
+    def ignore_merges(self) -> bool:
+        """Whether a piece that is a token is that token even if merging does not reach it."""
+        return bool(self._tables.ignore_merges)
 
     @property
     def unreachable(self) -> int:
@@ -398,19 +421,16 @@ class Encoder:
         return self._recipe()
 
     def _recipe(self) -> tuple[Any, ...]:
-        if "block" in self._options:
-            return _reopen, (type(self), self.path, self._tuning, self._tables.contents)
-        about = {"name": self.name, "pattern": self.pattern, "expressions": self.expressions,
-                 "unicode": self.unicode, "normalizer": self.normalizer, "specials": self.specials,
-                 "added": self.added, "n_vocab": self.n_vocab}
-        return _rebuild, (type(self), self._arguments, self._options, about)
+        if isinstance(self._given, Opened):
+            return _reopen, (type(self), self.path, self._given.tuning, self._tables.contents)
+        return _rebuild, (type(self), self._given)
 
     def _traced(self) -> Any:
         with self._lock:
             if self._trace_tables is None:
                 from tokassay.engines.dat_bpe import _trace
 
-                self._trace_tables = _trace.TraceTables(*self._arguments, **self._options)
+                self._trace_tables = _trace.TraceTables(*self._given.arguments, **self._given.options)
         return self._trace_tables
 
     def _match(self, specials: bool) -> bool:
@@ -419,10 +439,8 @@ class Encoder:
         return specials
 
 
-def _rebuild(
-    kind: type[Encoder], arguments: tuple[Any, ...], options: dict[str, Any], about: dict[str, Any]
-) -> Encoder:
-    return kind(_core.Tables(*arguments, **options), arguments, options, about)
+def _rebuild(kind: type[Encoder], given: Built) -> Encoder:
+    return kind(_core.Tables(*given.arguments, **given.options), given)
 
 
 def _reopen(kind: type[Encoder], path: str, tuning: tuple[Any, ...], contents: bytes) -> Encoder:

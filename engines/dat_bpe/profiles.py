@@ -1,7 +1,8 @@
 """Profile files: an encoder's tables as one memory-mapped file, and what they are tables of (docs/FORMATS.md).
 
-Opening reads the head and the description only, whatever the vocabulary's size. The contents are verified when a file
-is built and by `verify`; whatever they hold, no index leads outside of them, and no walk goes on for ever.
+Opening reads the head and the added tokens only, whatever the vocabulary's size; the description when it is asked for.
+The contents are verified when a file is built and by `verify`; whatever they hold, no index leads outside of them, and
+no walk goes on for ever.
 """
 
 from __future__ import annotations
@@ -13,18 +14,16 @@ import os
 import stat
 import struct
 import tempfile
-from array import array
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from contextlib import suppress
-from itertools import accumulate
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokassay.engines.dat_bpe import _core
-from tokassay.engines.dat_bpe.added import FLAGS, AddedToken, gather
+from tokassay.engines.dat_bpe.added import FLAGS, AddedToken, columns, flag_column, gather
 from tokassay.engines.dat_bpe.errors import ForeignError, LoadError, ProfileError
-from tokassay.engines.dat_bpe.patterns import splitting
+from tokassay.engines.dat_bpe.patterns import Splitting, splitting
 from tokassay.engines.dat_bpe.ranks import GREATEST_ID
 from tokassay.engines.dat_bpe.tuning import CACHE_BITS, settings
 
@@ -36,8 +35,8 @@ VERSION, BYTE_ORDER = 4, 0x01020304
 AGAIN = "build the profile again: tokassay profile build"
 # The sections of csrc/profile.h, in their order.
 SECTIONS = (
-    "about", "text", "offsets", "ids", "by_id", "nodes", "values", "pairs", "filter", "two", "bytes", "flags",
-    "shorter", "splits", "words", "front", "cuts", "never",
+    "about", "added_text", "added_offsets", "added_ids", "added_flags", "text", "offsets", "ids", "by_id", "nodes",
+    "values", "pairs", "filter", "two", "bytes", "flags", "shorter", "splits", "words", "front", "cuts", "never",
 )
 # What is said of an encoder, and as what.
 FIELDS: dict[str, type] = {
@@ -45,7 +44,6 @@ FIELDS: dict[str, type] = {
     "ignore_merges": bool, "general": bool, "added": list,
 }
 File = str | bytes | os.PathLike[str] | os.PathLike[bytes]
-_NOTHING = (None, None, None)  # a mapped block has its tokens
 _FRONT = struct.Struct("<8sIIQ")
 # Pages of 2 MB where the system has them: a first text of 100 bytes then meets 5 page faults and not 14, and a file
 # that is out of the page cache is read in half the time (o200k: 11 ms, not 22).
@@ -107,7 +105,7 @@ def describe(encoder: Encoder) -> dict[str, Any]:
         "expressions": list(encoder.expressions),
         "unicode": encoder.unicode,
         "normalizer": encoder.normalizer,
-        "prefix_space": encoder._options["prefix_space"],
+        "prefix_space": encoder._tables.prefix_space,
         "ignore_merges": encoder.ignore_merges,
         "general": encoder.pretokenizer_path == "general",
         "added": [[token.text, token.id, token.flags] for token in encoder.added],
@@ -159,8 +157,8 @@ def _about(data: mmap.mmap, where: str) -> dict[str, Any]:
 
 
 def _damage(data: mmap.mmap, where: str) -> ProfileError:
-    """Why a head is refused."""
-    foreign, problem = "", "its head is damaged"
+    """Why a profile is refused."""
+    foreign, problem = "", "its head is damaged, or it is one of another build"
     if data[: len(MAGIC)] != MAGIC:
         foreign = "not a profile"
     elif len(data) < _FRONT.size:
@@ -198,40 +196,60 @@ def _problem(about: object) -> str:
     return ""
 
 
-def arguments(
-    path: File, cache_bits: int = CACHE_BITS, level: str | None = None, without: Collection[str] = ()
-) -> tuple[tuple[Any, ...], dict[str, Any], dict[str, Any]]:
-    """(arguments, options, about) of the encoder that a profile holds. LoadError."""
-    where = os.fsdecode(path)
-    tuned = settings(cache_bits, level, without, where)
-    data = map_file(path)
-    about = _about(data, where)
-    found = splitting(about["expressions"], where, general=about["general"])
-    if about["general"] is not (found.programs is not None):
-        raise ProfileError("its description names another way of splitting", where=where, remedy=AGAIN)
-    options = {
-        **found.parameters(), "unicode": _core.UNICODE_VERSIONS.index(about["unicode"]),
-        "nfc": about["normalizer"] == "nfc", "prefix_space": about["prefix_space"],
-        "ignore_merges": about["ignore_merges"], "settings": tuned, "block": data,
+class Opened:
+    """What an encoder that was opened is made of: the mapped file, and what the caller asked for. LoadError.
+
+    The description is read when it is first asked for: encoding has no need of it, and it took half of what opening and
+    a first text of 100 bytes took. Programs have: with them it is read here.
+    """
+
+    arguments: tuple[Any, ...] = ()
+
+    def __init__(self, path: File, cache_bits: int, level: str | None, without: Collection[str]) -> None:
+        self.where = os.fsdecode(path)
+        self.path = self.where if self.where.startswith("/") else os.path.abspath(self.where)
+        self.tuning = (cache_bits, level, without)
+        tuned = settings(cache_bits, level, without, self.where)
+        self.data = map_file(path)
+        programs = None
+        if _core.is_general(self.data):
+            about = _about(self.data, self.where)
+            programs = splitting(about["expressions"], self.where, general=True).programs
+        self.options: dict[str, Any] = {"block": self.data, "settings": tuned, "programs": programs}
+
+    def tables(self) -> Any:
+        """The tables over the file. ProfileError where it is damaged, ForeignError where it is none of ours."""
+        try:
+            return _core.Tables(**self.options)
+        except (_core.DamagedError, _core.TableError) as error:
+            raise _damage(self.data, self.where) from error
+
+    def said(self, tables: Any) -> dict[str, Any]:
+        """What the description says of the encoder of these tables. ProfileError where it is of another one."""
+        about = _about(self.data, self.where)
+        rows, found = about["added"], splitting(about["expressions"], self.where, general=about["general"])
+        parameters = {key: value for key, value in contract_of(about, found).items() if key != "programs"}
+        same = (found.programs is not None) == about["general"] == tables.general and tables.is_as(**parameters)
+        if not same or tables.added() != sorted(((t.encode(), i, f) for t, i, f in rows), key=itemgetter(1)):
+            raise ProfileError("its description is of another encoder than its head", where=self.where, remedy=AGAIN)
+        return {
+            "name": about["name"], "pattern": found.name, "expressions": found.expressions, "unicode": about["unicode"],
+            "normalizer": about["normalizer"], "specials": {text: number for text, number, _ in rows},
+            "added": [AddedToken(text, number, **_flags(flags)) for text, number, flags in rows],
+        }
+
+
+def contract_of(about: dict[str, Any], found: Splitting) -> dict[str, Any]:
+    """The keyword arguments of Tables that a description gives."""
+    return {
+        **found.parameters(),
+        "unicode": _core.UNICODE_VERSIONS.index(about["unicode"]), "nfc": about["normalizer"] == "nfc",
+        "prefix_space": about["prefix_space"], "ignore_merges": about["ignore_merges"],
     }
-    rows = about["added"]
-    about |= {"specials": {text: number for text, number, _ in rows}, "pattern": found.name,
-              "added": [AddedToken(text, number, **_flags(flags)) for text, number, flags in rows],
-              "expressions": found.expressions, "path": os.path.abspath(where),
-              "tuning": (cache_bits, level, without)}
-    return (*_NOTHING, *_added_columns(rows)), options, about
 
 
 def _flags(bits: int) -> dict[str, bool]:
-    return {name: True for name, bit in FLAGS.items() if bits & bit} if bits else {}
-
-
-def _added_columns(rows: Sequence[tuple[str, int, int]]) -> tuple[Any, ...]:
-    """As `columns` and `flag_column` of (text, id, flags), without numpy, which took 45 us for two tokens."""
-    rows = sorted(rows, key=itemgetter(1))
-    texts = [text.encode() for text, _, _ in rows]
-    offsets = array("Q", accumulate(map(len, texts), initial=0))
-    return b"".join(texts), offsets, array("I", [row[1] for row in rows]), bytes([row[2] for row in rows])
+    return {name: True for name, bit in FLAGS.items() if bits & bit}
 
 
 def verify(path: File) -> dict[str, Any]:
@@ -247,11 +265,14 @@ def verify(path: File) -> dict[str, Any]:
             f"its contents have SHA-256 {found.hex()[:16]}…, not {head['contents'].hex()[:16]}…", where=where,
             remedy=AGAIN,
         )
-    given, options, described = arguments(path)
+    opened = Opened(path, CACHE_BITS, None, ())
+    tables = opened.tables()
+    added = opened.said(tables)["added"]
+    texts = (*columns((token.text.encode(), token.id) for token in added), flag_column(added))
+    contract = contract_of(about, splitting(about["expressions"], where, general=about["general"]))
     try:
-        tables = _core.Tables(*given, **options)
         columns_, merges = tables.tokens()
-        again = _core.Tables(*columns_, *given[3:], **{**options, "block": None}, merges=merges)
+        again = _core.Tables(*columns_, *texts, **contract, settings=opened.options["settings"], merges=merges)
         same = again.profile(b"") == tables.profile(b"")
     except (_core.DamagedError, _core.TableError) as error:
         raise ProfileError(f"its tables are damaged: {error}", where=where, remedy=AGAIN) from error
@@ -260,5 +281,5 @@ def verify(path: File) -> dict[str, Any]:
     text, offsets, ids = columns_
     joined = text.tobytes()
     ranks = {joined[offsets[i] : offsets[i + 1]]: int(number) for i, number in enumerate(ids)}
-    gather({}, described["added"], ranks, nfc=options["nfc"], unicode=about["unicode"], where=where)
+    gather({}, added, ranks, nfc=contract["nfc"], unicode=about["unicode"], where=where)
     return {"size": head["size"], "tokens": head["tokens"], "sha256": found.hex()}

@@ -133,7 +133,7 @@ def test_what_cannot_be_verified_is_not_damaged(
 
 def test_show(capsys: pytest.CaptureFixture[str], built: Path) -> None:
     code, told = run_json(capsys, "show", str(built))
-    assert (code, told["tokens"], told["unicode"], told["version"]) == (0, 50256, "16.0", 3)
+    assert (code, told["tokens"], told["unicode"], told["version"]) == (0, 50256, "16.0", 4)
     assert told["added"] == [["<|endoftext|>", 50256, 0]]
     ends = [place["at"] + place["size"] for place in told["sections"].values()]
     assert max(ends) <= told["size"]

@@ -172,8 +172,7 @@ static void once(const uint8_t *data, size_t given)
 #endif
     memcpy(damaged, block, block_size);
     damage(&state);
-    dat_status status = dat_vocab_view(&open_vocab, damaged, block_size, test.specials, &dat_unicode_versions[2],
-                                       (dat_before){NULL, 0});
+    dat_status status = dat_vocab_view(&open_vocab, damaged, block_size);
     if (status == DAT_OK) {
         size_t size = given - HEAD;
         uint8_t *text = malloc(size);

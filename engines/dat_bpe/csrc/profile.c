@@ -4,14 +4,26 @@
 
 const char dat_profile_magic[8] = {'T', 'K', 'A', 'P', 'R', 'O', 'F', '\n'};
 
-uint64_t dat_digest(const void *bytes, size_t size)
+static uint64_t digest_on(uint64_t digest, const uint8_t *p, size_t size)
 {
-    const uint8_t *p = bytes;
-    uint64_t digest = UINT64_C(0xCBF29CE484222325);
     for (size_t i = 0; i < size; i++) {
         digest = (digest ^ p[i]) * UINT64_C(0x100000001B3);
     }
     return digest;
+}
+
+uint64_t dat_digest(const void *bytes, size_t size)
+{
+    return digest_on(UINT64_C(0xCBF29CE484222325), bytes, size);
+}
+
+static uint64_t head_digest(const dat_profile *profile)
+{
+    uint64_t start = dat_profile_start(), stop = profile->sections[DAT_TEXT].at;
+    uint64_t digest = dat_digest(profile, offsetof(dat_profile, head));
+    /* A place that there is not: it is refused for that. */
+    return stop < start || stop > profile->size ? digest
+                                                : digest_on(digest, (const uint8_t *)profile + start, (size_t)(stop - start));
 }
 
 size_t dat_profile_start(void)
@@ -21,15 +33,15 @@ size_t dat_profile_start(void)
 
 void dat_profile_seal(dat_profile *profile)
 {
-    profile->head = dat_digest(profile, offsetof(dat_profile, head));
+    profile->head = head_digest(profile);
 }
 
 dat_status dat_profile_check(const void *block, size_t size)
 {
     const dat_profile *profile = block;
-    if (size < sizeof *profile || memcmp(profile->magic, dat_profile_magic, sizeof dat_profile_magic) != 0 ||
+    if (size < dat_profile_start() || memcmp(profile->magic, dat_profile_magic, sizeof dat_profile_magic) != 0 ||
         profile->version != DAT_PROFILE_VERSION || profile->byte_order != 0x01020304 || profile->size != size ||
-        profile->head != dat_digest(profile, offsetof(dat_profile, head))) {
+        profile->head != head_digest(profile)) {
         return DAT_DAMAGED;
     }
     for (int i = 0; i < DAT_SECTIONS; i++) {

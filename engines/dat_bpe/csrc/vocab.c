@@ -302,6 +302,18 @@ static void *section(dat_profile *profile, enum dat_section which)
     return (uint8_t *)profile + profile->sections[which].at;
 }
 
+static void fill_added(dat_token_list added, dat_profile *profile)
+{
+    if (added.count > 0) {
+        memcpy(section(profile, DAT_ADDED_TEXT), added.text, (size_t)added.offsets[added.count]);
+        memcpy(section(profile, DAT_ADDED_IDS), added.ids, added.count * sizeof *added.ids);
+        if (added.flags != NULL) {
+            memcpy(section(profile, DAT_ADDED_FLAGS), added.flags, added.count);
+        }
+        memcpy(section(profile, DAT_ADDED_OFFSETS), added.offsets, (added.count + 1) * sizeof *added.offsets);
+    }
+}
+
 static void fill_tokens(const builder *made, dat_profile *profile)
 {
     uint8_t *text = section(profile, DAT_TEXT);
@@ -454,8 +466,8 @@ static uint64_t classes_digest(const dat_classes *classes, const dat_unicode *un
 }
 
 /* The final trie's values are new indexes; its arrays and all else go into one block. */
-static dat_status assemble(builder *made, const dat_unicode *unicode, dat_pattern pattern, int ignore_merges,
-                           void **block, size_t *size)
+static dat_status assemble(builder *made, dat_token_list added, const dat_unicode *unicode, dat_pattern pattern,
+                           dat_before before, int ignore_merges, void **block, size_t *size)
 {
     size_t count = made->tokens.count, words = 0;
     for (uint32_t i = 0; i < made->trie.count; i++) {
@@ -472,18 +484,20 @@ static dat_status assemble(builder *made, const dat_unicode *unicode, dat_patter
         .version = DAT_PROFILE_VERSION, .byte_order = 0x01020304, .count = (uint32_t)count,
         .longest = (uint32_t)made->longest, .unreachable = (uint32_t)made->unreachable,
         .flags = (made->plain_ids ? DAT_PLAIN_IDS : 0u) | (made->regular ? DAT_REGULAR : 0u) |
-                 (ignore_merges ? DAT_IGNORE_MERGES : 0u),
+                 (ignore_merges ? DAT_IGNORE_MERGES : 0u) | (before.nfc != NULL ? DAT_NFC : 0u) |
+                 (before.prefix_space ? DAT_PREFIX_SPACE : 0u),
         /* Pairs at most half full; 8 to 16 bits of the filter a pair; words at most half full; 32 bits a border. */
         .pair_bits = bits_for(2 * made->pairs + 2), .filter_bits = bits_for(8 * made->pairs + 64),
         .word_bits = bits_for(2 * words + 2), .cut_bits = bits_for(32 * fill_cuts(made, NULL, NULL, 0) + 64),
         .slots = (uint32_t)made->trie.count, .pairs = (uint32_t)made->pairs, .family = (uint32_t)pattern.family,
         .contractions = (uint32_t)pattern.contractions, .digits = pattern.digits,
         .marks_are_letters = (uint32_t)pattern.marks_are_letters, .trailing_blanks = (uint32_t)pattern.trailing_blanks,
-        .classes = classes_digest(&classes, unicode)};
+        .added = (uint32_t)added.count, .classes = classes_digest(&classes, unicode)};
     memcpy(head.magic, dat_profile_magic, sizeof head.magic);
     snprintf(head.unicode, sizeof head.unicode, "%s", unicode->name);
     const uint64_t sizes[DAT_SECTIONS] = {
-        [DAT_ABOUT] = 0, [DAT_TEXT] = made->tokens.offsets[count], [DAT_OFFSETS] = 4 * (count + 1), [DAT_IDS] = 4 * count,
+        [DAT_ABOUT] = 0, [DAT_ADDED_TEXT] = added.count > 0 ? added.offsets[added.count] : 0, [DAT_ADDED_OFFSETS] = 8 * (added.count + 1),
+        [DAT_ADDED_IDS] = 4 * added.count, [DAT_ADDED_FLAGS] = added.count, [DAT_TEXT] = made->tokens.offsets[count], [DAT_OFFSETS] = 4 * (count + 1), [DAT_IDS] = 4 * count,
         [DAT_BY_ID] = made->ids_ascend ? 0 : 4 * count, [DAT_NODES] = sizeof(dat_node) * made->trie.count,
         [DAT_VALUES] = 4 * made->trie.count, [DAT_PAIRS] = UINT64_C(8) << head.pair_bits,
         [DAT_FILTER] = UINT64_C(1) << (head.filter_bits - 3), [DAT_TWO] = 4 * 65536, [DAT_BYTES] = 4 * 256,
@@ -497,12 +511,13 @@ static dat_status assemble(builder *made, const dat_unicode *unicode, dat_patter
         at += (sizes[i] + DAT_PROFILE_ALIGN - 1) / DAT_PROFILE_ALIGN * DAT_PROFILE_ALIGN;
     }
     head.size = at;
-    dat_profile_seal(&head);
     dat_profile *profile = dat_large((size_t)at);
     if (profile == NULL) {
         return DAT_NO_MEMORY;
     }
     *profile = head;
+    fill_added(added, profile);
+    dat_profile_seal(profile);
     fill_tokens(made, profile);
     memcpy(section(profile, DAT_NODES), made->trie.nodes, sizes[DAT_NODES]);
     memcpy(section(profile, DAT_VALUES), made->trie.values, sizes[DAT_VALUES]);
@@ -560,11 +575,11 @@ dat_status dat_vocab_build(dat_vocab *vocab, dat_token_list tokens, const dat_me
         status = order_tokens(&made);
     }
     if (status == DAT_OK) {
-        status = assemble(&made, unicode, pattern, ignore_merges, &block, &size);
+        status = assemble(&made, specials, unicode, pattern, before, ignore_merges, &block, &size);
     }
     clear_builder(&made);
     if (status == DAT_OK) {
-        status = dat_vocab_view(vocab, block, size, specials, unicode, before);
+        status = dat_vocab_view(vocab, block, size);
         vocab->own = block;
         if (status != DAT_OK) {
             dat_vocab_clear(vocab);
@@ -573,8 +588,36 @@ dat_status dat_vocab_build(dat_vocab *vocab, dat_token_list tokens, const dat_me
     return status;
 }
 
-dat_status dat_vocab_view(dat_vocab *vocab, const void *block, size_t size, dat_token_list specials,
-                          const dat_unicode *unicode, dat_before before)
+/* The number of a version of Unicode as a head says it, DAT_UNICODE_VERSIONS where there is none. */
+static size_t version_of(const char name[8])
+{
+    size_t i = 0;
+    while (i < DAT_UNICODE_VERSIONS && strncmp(name, dat_unicode_versions[i].name, 8) != 0) {
+        i++;
+    }
+    return i;
+}
+
+/* The added tokens of a block; those that were built are checked by the caller, those of a file by nobody before. */
+static dat_status view_added(dat_vocab *vocab, const dat_profile *head)
+{
+    size_t count = head->added, size = (size_t)head->sections[DAT_ADDED_TEXT].size;
+    const uint8_t *text = dat_profile_section(head, DAT_ADDED_TEXT, size);
+    const uint64_t *offsets = dat_profile_section(head, DAT_ADDED_OFFSETS, 8 * (count + 1));
+    const uint32_t *ids = dat_profile_section(head, DAT_ADDED_IDS, 4 * count);
+    const uint8_t *flags = dat_profile_section(head, DAT_ADDED_FLAGS, count);
+    if (!text || !offsets || !ids || !flags || offsets[0] != 0 || offsets[count] != size) {
+        return DAT_DAMAGED;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (offsets[i] > offsets[i + 1] || flags[i] > (DAT_LSTRIP | DAT_RSTRIP | DAT_SINGLE_WORD | DAT_NORMALIZED)) {
+            return DAT_DAMAGED;
+        }
+    }
+    return dat_specials_build(&vocab->specials, text, offsets, ids, flags, count, vocab->before.nfc);
+}
+
+dat_status dat_vocab_view(dat_vocab *vocab, const void *block, size_t size)
 {
     memset(vocab, 0, sizeof *vocab);
     dat_status status = dat_profile_check(block, size);
@@ -582,9 +625,15 @@ dat_status dat_vocab_view(dat_vocab *vocab, const void *block, size_t size, dat_
         return status;
     }
     const dat_profile *head = block;
+    size_t version = version_of(head->unicode);
+    if (version == DAT_UNICODE_VERSIONS) {
+        return DAT_DAMAGED;
+    }
+    const dat_unicode *unicode = &dat_unicode_versions[version];
     dat_classes_init(&vocab->classes, unicode);
     vocab->profile = head;
-    vocab->before = before;
+    vocab->before.nfc = (head->flags & DAT_NFC) != 0 ? &dat_nfc_versions[version] : NULL;
+    vocab->before.prefix_space = (head->flags & DAT_PREFIX_SPACE) != 0;
     vocab->count = head->count;
     vocab->longest = head->longest;
     vocab->text_size = (size_t)head->sections[DAT_TEXT].size;
@@ -629,8 +678,7 @@ dat_status dat_vocab_view(dat_vocab *vocab, const void *block, size_t size, dat_
         !vocab->merges.flags || !vocab->merges.shorter || !vocab->merges.splits) {
         return DAT_DAMAGED;
     }
-    return dat_specials_build(&vocab->specials, specials.text, specials.offsets, specials.ids, specials.flags, specials.count,
-                              before.nfc);
+    return view_added(vocab, head);
 }
 
 void dat_vocab_clear(dat_vocab *vocab)

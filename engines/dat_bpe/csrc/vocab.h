@@ -63,9 +63,8 @@ dat_status dat_vocab_build(dat_vocab *vocab, dat_token_list tokens, const dat_me
                            int ignore_merges, size_t *culprit);
 
 /* A vocabulary over the `size` bytes at `block` (aligned to 64), which stay the caller's and must outlive it. DAT_DAMAGED
- * where the head or a section's place is wrong; the contents are not read. Specials are given apart. */
-dat_status dat_vocab_view(dat_vocab *vocab, const void *block, size_t size, dat_token_list specials,
-                          const dat_unicode *unicode, dat_before before);
+ * where the head, an added token or a section's place is wrong; the other contents are not read. */
+dat_status dat_vocab_view(dat_vocab *vocab, const void *block, size_t size);
 void dat_vocab_clear(dat_vocab *vocab);
 
 /* The bytes of a token; none for an index that there is not. */

@@ -13,9 +13,10 @@ from tokassay.engines.dat_bpe.encoder import Encoder
 
 # In the order of csrc/profile.h.
 KINDS = {
-    "about": "u1", "text": "u1", "offsets": "<u4", "ids": "<u4", "by_id": "<u4", "nodes": "<i4", "values": "<u4",
-    "pairs": "<u8", "filter": "<u8", "two": "<u4", "bytes": "<u4", "flags": "u1", "shorter": "<u4", "splits": "<u4",
-    "words": "<u8", "front": "<u8", "cuts": "<u8", "never": "<u8",
+    "about": "u1", "added_text": "u1", "added_offsets": "<u8", "added_ids": "<u4", "added_flags": "u1", "text": "u1",
+    "offsets": "<u4", "ids": "<u4", "by_id": "<u4", "nodes": "<i4", "values": "<u4", "pairs": "<u8", "filter": "<u8",
+    "two": "<u4", "bytes": "<u4", "flags": "u1", "shorter": "<u4", "splits": "<u4", "words": "<u8", "front": "<u8",
+    "cuts": "<u8", "never": "<u8",
 }
 SECTIONS = tuple(KINDS)
 NUMBERS = ("count", "longest", "unreachable", "flags", "pair_bits", "filter_bits", "word_bits", "cut_bits", "slots",

@@ -25,6 +25,7 @@ CL100K = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
     r"|\s+(?!\S)|\s+"
 )
+FLAGS = 36            # of the head: the least byte of its flags
 PLACES = 104          # where the sections' places begin in the head
 DIGEST = PLACES + 16 * len(profiles.SECTIONS) + 32
 START = (DIGEST + 8 + 63) // 64 * 64
@@ -54,9 +55,9 @@ def texts(seed: int, count: int = 40) -> list[bytes]:
 
 
 def seal(data: bytearray) -> bytearray:
-    """Sets the head's digest: FNV-1a over all that stands before it."""
+    """Sets the head's digest: FNV-1a over all that stands before it, and over what lies before the text."""
     digest = 0xCBF29CE484222325
-    for byte in data[:DIGEST]:
+    for byte in data[:DIGEST] + data[START : section(data, "text")[0]]:
         digest = (digest ^ byte) * FNV % 2**64
     data[DIGEST : DIGEST + 8] = digest.to_bytes(8, "little")
     return data
@@ -165,7 +166,7 @@ def test_settings_of_an_opened_encoder(tmp_path: Path) -> None:
     ENCODERS["plain"]().save(path)
     opened = Encoder.open(path, cache_bits=4, level="scalar", without=("words", "linear"))
     copied = pickle.loads(pickle.dumps(opened))
-    tuned = [{**each._options["settings"], "seed": 0} for each in (opened, copied)]
+    tuned = [{**each._given.options["settings"], "seed": 0} for each in (opened, copied)]
     assert tuned[0] == tuned[1]
     assert tuned[0]["uses"] == ("cache", "wide", "cuts")
     with pytest.raises(LoadError, match="cache_bits"):
@@ -266,7 +267,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 def refused(path: Path, data: bytes) -> ProfileError:
     path.write_bytes(data)
     with pytest.raises(ProfileError) as caught:
-        Encoder.open(path)
+        _ = Encoder.open(path).name  # the description is read when it is asked for
     assert caught.value.where == str(path)
     assert "tokassay profile build" in caught.value.remedy
     return caught.value
@@ -346,7 +347,9 @@ def test_wrong_descriptions(field: str, whole: bytes, tmp_path: Path) -> None:
     for value in WRONG:
         path.write_bytes(with_about(whole, json.dumps(FIELDS | {field: value}).encode()))
         try:
-            Encoder.open(path).encode(b"a <s>")
+            opened = Encoder.open(path)
+            opened.encode(b"a <s>")  # needs no description
+            assert opened.specials
         except LoadError as error:
             assert error.where.startswith(str(path))
             assert error.remedy
@@ -371,12 +374,42 @@ def test_a_description_of_another_pattern(whole: bytes, tmp_path: Path) -> None:
         refused(tmp_path / "a.profile", with_about(whole, json.dumps(FIELDS | change).encode()))
 
 
+def test_the_head_and_the_description_name_one_way(whole: bytes, tmp_path: Path) -> None:
+    for flag in (8, 16, 32):  # nfc, a prefix space, programs: the description has none of them
+        made = bytearray(whole)
+        made[FLAGS] |= flag
+        refused(tmp_path / "a.profile", seal(made))
+    refused(tmp_path / "a.profile", with_about(whole, json.dumps(FIELDS | {"general": True}).encode()))
+
+
+def test_added_tokens_of_head_and_description(whole: bytes, tmp_path: Path) -> None:
+    """They are matched as the head's sections say, and checked there; the description must say the same."""
+    path = tmp_path / "a.profile"
+    refused(path, with_about(whole, json.dumps(FIELDS | {"added": [["<t>", 9000, 0]]}).encode()))
+    damages = {"added_text": b"\xff", "added_offsets": b"\x01", "added_flags": b"\x10", "added_ids": b"\x01"}
+    for name, damage in damages.items():
+        made = bytearray(whole)
+        at, size = section(whole, name)
+        assert size
+        made[at : at + 1] = damage
+        refused(path, made)
+        refused(path, seal(made))
+    made = bytearray(whole)
+    at, _ = section(whole, "about")
+    made[at + 20] ^= 1  # a description that was damaged is seen when a file is opened
+    path.write_bytes(made)
+    with pytest.raises(ProfileError):
+        Encoder.open(path)
+
+
 def test_the_same_pattern_the_general_way(whole: bytes, tmp_path: Path) -> None:
     """Slower and of the same ids: not damage."""
     path = tmp_path / "a.profile"
     path.write_bytes(whole)
     plain = Encoder.open(path)
-    path.with_name("b.profile").write_bytes(with_about(whole, json.dumps(FIELDS | {"general": True}).encode()))
+    made = with_about(whole, json.dumps(FIELDS | {"general": True}).encode())
+    made[FLAGS] |= 32
+    path.with_name("b.profile").write_bytes(seal(made))
     general = Encoder.open(path.with_name("b.profile"))
     assert (plain.pretokenizer_path, general.pretokenizer_path) == ("machine", "general")
     for document in texts(3):
@@ -496,6 +529,6 @@ def test_a_mapping_is_only_read(whole: bytes, tmp_path: Path) -> None:
     path = tmp_path / "a.profile"
     path.write_bytes(whole)
     encoder = Encoder.open(path)
-    assert isinstance(encoder._options["block"], mmap.mmap)
+    assert isinstance(encoder._given.options["block"], mmap.mmap)
     equal(encoder, Encoder.open(path))
     assert path.read_bytes() == whole
