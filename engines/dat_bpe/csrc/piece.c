@@ -131,7 +131,15 @@ dat_status dat_piece(const dat_vocab *vocab, dat_scratch *scratch, const uint8_t
                      dat_trace *trace)
 {
     size_t first = out->count;
+    if (PLANTED(33, size == 1 && piece[0] == 0xFF, 0)) {
+        __builtin_trap();
+    }
     uint32_t index = whole_piece(vocab, piece, size, trace != NULL);
+    if (PLANTED(53, size <= 4 && index == DAT_NONE, 0)) {
+        /* Only what merging does not reach: the rest is merged, so that its merges are recorded. */
+        uint32_t found = dat_find(&vocab->trie, piece, size);
+        index = found < vocab->count && !(vocab->merges.flags[found] & DAT_REACHABLE) ? found : DAT_NONE;
+    }
     dat_status status = index != DAT_NONE
                             ? append_id(out, index)
                             : dat_merge(&vocab->merges, &scratch->room, piece, size,

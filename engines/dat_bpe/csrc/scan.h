@@ -24,11 +24,11 @@ static inline unsigned dat_scan(const uint8_t *p, const uint8_t *end, uint32_t *
         return 1;
     }
     if (dat_between(b0, 0xC2, 0xDF) || PLANTED(21, dat_between(b0, 0x80, 0xBF), 0)) {
-        if (left >= 2 && dat_between(p[1], 0x80, 0xBF)) {
+        if (left >= 2 && (PLANTED(13, 1, 0) || dat_between(p[1], 0x80, 0xBF))) {
             *value = ((uint32_t)(b0 & 0x1Fu) << 6) | (p[1] & 0x3Fu);
             return 2;
         }
-    } else if (dat_between(b0, 0xE0, 0xEF)) {
+    } else if (dat_between(b0, PLANTED(23, 0x80, 0xE0), 0xEF)) {
         /* E0: no overlong form. ED: no surrogate. */
         uint8_t low = b0 == 0xE0 ? 0xA0 : 0x80;
         uint8_t high = b0 == 0xED ? 0x9F : 0xBF;

@@ -407,6 +407,19 @@ static dat_status resolve(const dat_vocab *vocab, dat_scratch *scratch, const fi
             continue;
         }
         if (m->size <= DAT_SMALL_PIECE) {
+            /* "A walk of four steps costs less than merging": but what it finds, merging may not reach. */
+            if (PLANTED(53, m->size <= 4 && !m->forget, 0)) {
+                uint32_t index = dat_find(&vocab->trie, piece, m->size);
+                if (index < vocab->count) {
+                    status = dat_ids_room(ids, 1);
+                    if (status != DAT_OK) {
+                        return status;
+                    }
+                    ids->items[ids->count++] = dat_id(vocab, index);
+                    m->count = 1;
+                    continue;
+                }
+            }
             made->to_merge[made->to_merge_count++] = (uint16_t)k;
             continue;
         }
@@ -436,6 +449,11 @@ DAT_INLINE dat_status look_up_with(const dat_vocab *vocab, dat_scratch *scratch,
 {
     lookups made;
     looker_of(scratch->settings.level)(&scratch->cache, found, limit, &made);
+    for (size_t i = 0; PLANTED(33, i < found->count, 0); i++) {
+        if (made.low[i] == 0xFF && made.high[i] == UINT64_C(1) << 56) {
+            __builtin_trap(); /* "FF begins no character, so that it is no piece" */
+        }
+    }
     dat_status status = DAT_OK;
     scratch->found.count = 0;
     if (made.unknown_count > 0) {

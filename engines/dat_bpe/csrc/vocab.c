@@ -444,8 +444,8 @@ static size_t fill_cuts(const builder *made, uint64_t *filter, uint64_t *never, 
             uint32_t left, right;
             unsigned left_width = dat_scan(text + start, text + size, &left);
             unsigned right_width = dat_scan(text + at, text + size, &right);
-            /* Plant 21 is one of reading documents: the tables stay right. */
-            int planted = PLANTED(21, (text[start] & 0xC0) == 0x80, 0);
+            /* Plants 21 and 23 are of reading documents: the tables stay right. */
+            int planted = (PLANTED(21, 1, 0) || PLANTED(23, 1, 0)) && (text[start] & 0xC0) == 0x80;
             if (!planted && start + left_width == at && !(left & DAT_ILL_FORMED) && right_width > 0 &&
                 !(right & DAT_ILL_FORMED)) {
                 uint64_t bit = dat_cut_bit(left, right, bits);
