@@ -18,7 +18,8 @@ HEAD = """\
 
 Answers of other engines that a written rule contradicts, as `fixtures/vectors` has them. Each was found by running the
 release that is named, made as small as it goes, and held by hand to the rule that stands below. A row is one cause in
-one engine; versions are the first and the last that were asked and wrong, and those beside them that were right.
+one engine; what is recorded as like another vector has none. Versions are the first and the last that were asked and
+wrong, and those beside them that were right.
 `tokassay vectors check` asks again, and says so where one has healed; `tokassay vectors reproduce VECTOR ENGINE` writes
 a script that needs the package alone, and a report for its authors. This page is made by
 `tokassay vectors list --markdown docs/DIVERGENCES.md`.
@@ -38,7 +39,7 @@ def markdown(vectors: Iterable[Vector]) -> str:
 def _wrong(vectors: Iterable[Vector]) -> Iterator[tuple[Vector, str]]:
     for vector in vectors:
         for engine in dict.fromkeys(one.engine for one in vector.engines):
-            if "first_bad" in vector.history(engine):
+            if "first_bad" in vector.history(engine) and not any(one.like for one in vector.of(engine)):
                 yield vector, engine
 
 

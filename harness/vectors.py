@@ -37,14 +37,16 @@ DEFAULTS = {"specials": "off", "byte_policy": "byte-alphabet", "unicode": "16.0"
 
 @dataclass(frozen=True)
 class Recorded:
-    """What an engine gave at a version."""
+    """What an engine gave at a version. `like`: the vector that has the same cause in this engine, else ""."""
 
     engine: str
     version: str
     answer: Answer
+    like: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        return {"engine": self.engine, "version": self.version, **self.answer.to_json()}
+        like = {"like": self.like} if self.like else {}
+        return {"engine": self.engine, "version": self.version, **self.answer.to_json(), **like}
 
 
 @dataclass(frozen=True)
@@ -243,7 +245,9 @@ def parse(row: Any, where: str) -> Vector:
         spans = None if row.get("spans") is None else tuple((int(a), int(b)) for a, b in row["spans"])
         contract = dict(row.get("contract", {}))
         engines = tuple(
-            Recorded(str(one["engine"]), str(Version(one["version"])), Answer.from_json(one, where))
+            Recorded(
+                str(one["engine"]), str(Version(one["version"])), Answer.from_json(one, where), str(one.get("like", ""))
+            )
             for one in row.get("engines", ())
         )
     except (KeyError, TypeError, ValueError, InvalidVersion) as error:

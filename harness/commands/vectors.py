@@ -182,6 +182,7 @@ def add(
 def record(
     name: Annotated[str, typer.Argument(help="The vector's id.")],
     engines: Annotated[list[str], typer.Argument(help="Engines, NAME==VERSION too; each must be installed.")],
+    like: Annotated[str, typer.Option(help="A vector whose divergence has the same cause in these engines.")] = "",
     file: Files = None,
     timeout: Timeout = None,
     roster: Roster = None,
@@ -191,8 +192,11 @@ def record(
     from tokassay.engines.roster import load_roster
     from tokassay.harness import vectors
 
-    held, vector = vectors.find(name, vectors.load_all(file or ()))
-    made = _recorded(vector, engines, load_roster(*(roster or ())), timeout)
+    files = vectors.load_all(file or ())
+    held, vector = vectors.find(name, files)
+    if like:
+        vectors.find(like, files)
+    made = _recorded(vector, engines, load_roster(*(roster or ())), timeout, like)
     held.with_vector(made).save()
     if as_json:
         print_json(made.to_json())
@@ -201,7 +205,7 @@ def record(
         print(f"{one.engine} {one.version}: {'right' if made.right(one.answer) else 'wrong'}: {one.answer.told()}")
 
 
-def _recorded(vector: Any, engines: list[str], roster: Any, timeout: float | None) -> Any:
+def _recorded(vector: Any, engines: list[str], roster: Any, timeout: float | None, like: str = "") -> Any:
     """The vector with the answers of these engines. Raises InputError for one that cannot be asked."""
     from tokassay.harness import vector_check, vectors
     from tokassay.harness.errors import NOTHING, InputError
@@ -214,7 +218,7 @@ def _recorded(vector: Any, engines: list[str], roster: Any, timeout: float | Non
                 f"{name} was not asked: {row.reason}", where=vector.id, remedy=f"tokassay engines install {name}",
                 exit_code=NOTHING,
             )
-        rows.append(vectors.Recorded(row.engine, row.version, row.answer))
+        rows.append(vectors.Recorded(row.engine, row.version, row.answer, like))
     return vector.recorded(*rows)
 
 
