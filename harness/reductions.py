@@ -35,19 +35,22 @@ def reduce_all(
 ) -> None:
     """Reduce the failing divergences in their order and write a row for each that has a document of its own.
 
-    `found` are in the order of their ordinals. With `seconds` 0 none is reduced, and the rows hold the documents alone.
-    `options` are those of the command line that a command of this audit needs besides engines, vocabulary and document;
-    `step` is told which divergence is next, `note` what was left undone.
+    One that ids do not show has a row where it turns out to be another one. `found` are in the order of their ordinals.
+    With `seconds` 0 none is reduced, and the rows hold the documents alone. `options` are those of the command line that
+    a command of this audit needs besides engines, vocabulary and document; `step` is told which divergence is next,
+    `note` what was left undone.
     """
     deadline = time.monotonic() + ALL * seconds
     late = 0
     first: dict[tuple[Any, ...], int] = {}  # what makes two divergences one in hindsight -> the earlier one's ordinal
-    for ordinal, divergence in enumerate(found):
+    # What ids do not show comes last: it may be one that they show, and is not asked for by itself.
+    for ordinal, divergence in sorted(enumerate(found), key=lambda pair: not _of_ids(pair[1])):
         witness = divergence.witness
-        if witness is None or divergence.verdict not in REDUCED or not _of_ids(divergence, witness):
+        if witness is None or divergence.verdict not in REDUCED:
             continue
         minimal = None
-        alone = not divergence.signature.endswith(NOT_ISOLATED)
+        shown = _of_ids(divergence)
+        alone = shown and not divergence.signature.endswith(NOT_ISOLATED)
         words = ["--vocab", divergence.contract, *options, *(["--specials"] if witness.specials == "on" else [])]
         if alone and time.monotonic() < deadline:
             step(f"reducing {divergence.engine}, {divergence.verdict}")
@@ -61,16 +64,19 @@ def reduce_all(
         for cause in _causes(divergence, witness, minimal):
             like = first.setdefault(cause, ordinal)
             row["like"] = like if like != ordinal and row["like"] is None else row["like"]
-        store.insert("reduction", row)
+        if shown or row["like"] is not None:
+            store.insert("reduction", row)
     if late:
         words = ["tokassay", "reduce", "--store", str(store.path), *options, "--divergence", f"{run}.NUMBER"]
         note(f"{late} divergences were not reduced, as {ALL * seconds:g} s were up; to do it: {shlex.join(words)}")
 
 
-def _of_ids(divergence: Divergence, witness: Witness) -> bool:
+def _of_ids(divergence: Divergence) -> bool:
     """Whether ids show it, which are all that a reduction asks for: wrong spans may be those of wrong ids."""
-    stage = divergence.detail.get("stage")
-    return witness.operation in IDS or (divergence.verdict == "differ" and stage not in ("decode", "offsets"))
+    witness, stage = divergence.witness, divergence.detail.get("stage")
+    if witness is None or witness.operation in IDS:
+        return True
+    return divergence.verdict == "differ" and stage not in ("decode", "offsets")
 
 
 def _causes(divergence: Divergence, witness: Witness, minimal: Minimal | None) -> Iterator[tuple[Any, ...]]:

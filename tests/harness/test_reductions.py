@@ -1,0 +1,52 @@
+"""Which divergences of an audit are reduced, and which turn out to be one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, cast
+
+from tokassay.harness.contract import Contract
+from tokassay.harness.divergences import Divergence, Witness
+from tokassay.harness.explain import process_finding
+from tokassay.harness.hosts import Target, oracle_spec
+from tokassay.harness.load import load_vocabulary
+from tokassay.harness.reductions import reduce_all
+from tokassay.harness.store import Store
+
+
+class Rows:
+    """What is written."""
+
+    path = Path("store.sqlite")
+
+    def __init__(self) -> None:
+        self.rows: list[dict[str, Any]] = []
+
+    def insert(self, kind: str, row: dict[str, Any]) -> None:
+        assert kind == "reduction"
+        self.rows.append(row)
+
+
+def crash(operation: str, why: str, contract: Contract) -> Divergence:
+    loaded = load_vocabulary("gpt2")
+    side = Target("oracle", oracle_spec(), contract)
+    finding = process_finding("crash", why, b"\xff")
+    return Divergence(
+        "crash", "gpt2", "planted", "oracle", finding.signature, detail=finding.detail(),
+        witness=Witness(b"\xff", side, side, loaded, operation, "off"),
+    )
+
+
+def test_a_crash_while_decoding_is_that_of_encoding() -> None:
+    """It has no smallest document of its own, whatever came first; a crash of decoding alone has no row."""
+    contract = load_vocabulary("gpt2").contract
+    found = [
+        crash("decode", "not isolated: SIGILL", contract), crash("encode", "SIGILL", contract),
+        crash("decode", "SIGBUS", contract), crash("encode_batch", "not isolated: SIGILL", contract),
+    ]
+    store = Rows()
+    reduce_all(
+        found, cast(Store, store), "run", roster={}, options=(), seconds=0, note=lambda _: None, step=lambda _: None
+    )
+    assert {row["ordinal"]: row["like"] for row in store.rows} == {0: 1, 1: None, 3: 1}
+    assert {row["outcome"] for row in store.rows} == {"not asked"}
