@@ -35,10 +35,10 @@ def reduce_all(
 ) -> None:
     """Reduce the failing divergences in their order and write a row for each that has a document of its own.
 
-    One that ids do not show has a row where it turns out to be another one. `found` are in the order of their ordinals.
-    With `seconds` 0 none is reduced, and the rows hold the documents alone. `options` are those of the command line that
-    a command of this audit needs besides engines, vocabulary and document; `step` is told which divergence is next,
-    `note` what was left undone.
+    One that ids do not show has a row where it turns out to be another one. `found` are in the order of their
+    ordinals. With `seconds` 0 none is reduced, and the rows hold the documents alone. `options` are those of the
+    command line that a command of this audit needs besides engines, vocabulary and document; `step` is told which
+    divergence is next, `note` what was left undone.
     """
     deadline = time.monotonic() + ALL * seconds
     late = 0
