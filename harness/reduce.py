@@ -129,7 +129,7 @@ def _shrink(
             raise OutOfTime
         done.tries += 1
         answer = question(candidate)
-        fits = answer is not None and (anything or answer == done.signature or done.signature == LONG)
+        fits = answer is not None and (anything or as_it_was(answer, done.signature))
         known[key] = fits
         if fits and size(candidate) < size(done.document):
             done.document, done.signature = candidate, answer
@@ -142,6 +142,14 @@ def _shrink(
         done.complete = True
     except OutOfTime:
         pass
+
+
+def as_it_was(answer: str, signature: str | None) -> bool:
+    """Whether a smaller document shows the same: the signature, or decisions of the stage that was but inferred."""
+    if answer == signature or signature == LONG:
+        return True
+    known, _, stage = (signature or "").partition(" ")
+    return known == "inferred" and (answer == f"traced {stage}" or answer.startswith(f"traced {stage} "))
 
 
 def fixpoint(document: bytes, test: Test, passes: Sequence[Pass] = PASSES) -> bytes:

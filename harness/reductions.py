@@ -43,14 +43,26 @@ def reduce_all(
     deadline = time.monotonic() + ALL * seconds
     late = 0
     first: dict[tuple[Any, ...], int] = {}  # what makes two divergences one in hindsight -> the earlier one's ordinal
-    # What ids do not show comes last: it may be one that they show, and is not asked for by itself.
-    for ordinal, divergence in sorted(enumerate(found), key=lambda pair: not _of_ids(pair[1])):
+    traced: dict[tuple[str, ...], int] = {}  # contract, policy, engine, verdict, stage -> the first one with decisions
+    # First what decisions show: what is but inferred may be one of these. What ids do not show comes last: it may be
+    # one that they show, and is not asked for by itself.
+    for ordinal, divergence in sorted(
+        enumerate(found), key=lambda pair: (not _of_ids(pair[1]), not pair[1].signature.startswith("traced"))
+    ):
         witness = divergence.witness
         if witness is None or divergence.verdict not in REDUCED:
             continue
         minimal = None
         shown = _of_ids(divergence)
-        alone = shown and not divergence.signature.endswith(NOT_ISOLATED)
+        like = None
+        stage = str(divergence.detail.get("stage", ""))
+        key = divergence.contract, witness.specials, divergence.engine, divergence.verdict, stage
+        if divergence.signature.startswith("traced"):
+            traced.setdefault(key, ordinal)
+        elif divergence.signature == f"inferred {stage}":
+            # It says no more than the stage: a path that the trace does not take, of a fault that it shows elsewhere.
+            like = traced.get(key)
+        alone = shown and like is None and not divergence.signature.endswith(NOT_ISOLATED)
         words = ["--vocab", divergence.contract, *options, *(["--specials"] if witness.specials == "on" else [])]
         if alone and time.monotonic() < deadline:
             step(f"reducing {divergence.engine}, {divergence.verdict}")
@@ -60,12 +72,11 @@ def reduce_all(
             )  # fmt: skip
         elif alone and seconds:
             late += 1
-        row = {"run": run, "ordinal": ordinal, **_row(witness, minimal), "like": None}
         for cause in _causes(divergence, witness, minimal):
-            like = first.setdefault(cause, ordinal)
-            row["like"] = like if like != ordinal and row["like"] is None else row["like"]
-        if shown or row["like"] is not None:
-            store.insert("reduction", row)
+            one = first.setdefault(cause, ordinal)
+            like = one if one != ordinal and like is None else like
+        if shown or like is not None:
+            store.insert("reduction", {"run": run, "ordinal": ordinal, **_row(witness, minimal), "like": like})
     if late:
         words = ["tokassay", "reduce", "--store", str(store.path), *options, "--divergence", f"{run}.NUMBER"]
         note(f"{late} divergences were not reduced, as {ALL * seconds:g} s were up; to do it: {shlex.join(words)}")

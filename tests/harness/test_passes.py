@@ -164,6 +164,23 @@ def test_the_same_difference_is_kept_unless_any_will_do() -> None:
     assert reduce(b"a ## b ~ c", Two(bool), seconds=60, anything=True).document == b"~"
 
 
+@pytest.mark.parametrize(
+    ("short", "smallest"),
+    [
+        ("traced lookup", b"x"), ("traced lookup a / b", b"x"), ("traced merge", b"xaaa"),
+        ("inferred lookup (L | N)", b"xaaa"), ("traced lookups", b"xaaa"),
+    ],
+)
+def test_decisions_stand_for_the_stage_that_was_inferred(short: str, smallest: bytes) -> None:
+    """A path that the trace does not take, of a fault that it shows on smaller documents."""
+    class Inferred(Says):
+        def __call__(self, document: bytes) -> str | None:
+            return None if b"x" not in document else "inferred lookup" if b"aaa" in document else short
+
+    done = reduce(b"bxaaaab", Inferred(bool), seconds=60)
+    assert (done.document, done.signature) == (smallest, "inferred lookup" if smallest == b"xaaa" else short)
+
+
 def test_a_long_document_is_held_to_the_first_signature_that_can_be_told() -> None:
     class Far(Says):
         def __call__(self, document: bytes) -> str | None:

@@ -37,6 +37,26 @@ def crash(operation: str, why: str, contract: Contract) -> Divergence:
     )
 
 
+def differing(signature: str, contract: Contract) -> Divergence:
+    found = crash("encode", "", contract)
+    found.verdict, found.signature, found.detail = "differ", signature, {**found.detail, "stage": signature.split()[1]}
+    return found
+
+
+def test_what_is_inferred_of_a_stage_is_what_was_traced_there() -> None:
+    """Where it says no more than the stage; it comes first, as more documents show it."""
+    contract = load_vocabulary("gpt2").contract
+    signatures = (
+        "inferred lookup", "traced lookup", "inferred merge", "inferred lookup (L | N)", "traced lookup a / b",
+    )
+    store = Rows()
+    reduce_all(
+        [differing(each, contract) for each in signatures], cast(Store, store), "run", roster={}, options=(), seconds=0,
+        note=lambda _: None, step=lambda _: None,
+    )
+    assert {row["ordinal"]: row["like"] for row in store.rows} == {0: 1, 1: None, 2: None, 3: None, 4: None}
+
+
 def test_a_crash_while_decoding_is_that_of_encoding() -> None:
     """It has no smallest document of its own, whatever came first; a crash of decoding alone has no row."""
     contract = load_vocabulary("gpt2").contract
