@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from tokassay.harness import vector_check, vector_table, vectors
 from tokassay.harness.answers import Answer
 from tokassay.harness.cli import main
 from tokassay.harness.errors import InputError
+from tokassay.harness.probe import Probed
 from tokassay.harness.vectors import Recorded, Vector
 
 # Gives what the file beside it says for a document, else its bytes; a list of one word is raised or done.
@@ -207,6 +209,22 @@ def test_a_known_divergence_fires_when_it_heals(
     status, out, _ = run(capsys, "check", "planted", *options, "--json")
     (row,) = json.loads(out)["rows"]
     assert (status, row["engine"], row["version"], row["verdict"]) == (code, "planted", version, verdict)
+
+
+def test_an_answer_that_is_known_not_to_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: dict[float, list[bytes]] = {}
+
+    def probed(target: Any, loaded: Any, documents: list[bytes], **_: Any) -> list[Probed]:
+        asked[target.spec.timeout_s] = documents
+        return [Probed(Answer("timeout")) for _ in documents]
+
+    monkeypatch.setattr(vector_check, "probe_all", probed)
+    right, never = Answer.of([1065]), Answer("timeout", "no reply within 120 s")
+    late = Vector("late", "gpt2", right, "3132", engines=(Recorded("tiktoken", "0.0.1", never),))
+    roster = load_roster()
+    rows = vector_check.check([late, replace(late, id="not", engines=())], ["tiktoken"], roster)
+    assert [(row.vector.id, row.verdict) for row in rows] == [("late", "known"), ("not", "differ")]
+    assert asked == {vector_check.LATE_S: [b"12"], roster["tiktoken"].timeout_s: [b"12"]}
 
 
 def test_a_check_says_what_there_is_to_do(
