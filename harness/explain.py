@@ -98,7 +98,8 @@ def explain(
                 return _inferred("scan", f"inferred: {why}", shown)
             cause = traced(difference, theirs)
             return Finding(str(cause), cause.stage, difference.explanation, **shown)
-        if stages is not None:
+        # Decisions from which the same ids would follow are not those that gave these: they say nothing of any stage.
+        if stages is not None and not (difference is None and set(stages) >= LEADING):
             before = STAGES if difference is None else STAGES[: STAGES.index(difference.stage)]
             agreed = [stage for stage in before if stage in stages]
     following = pieces(got[token + 1]) if token + 1 < len(got) else None

@@ -61,6 +61,23 @@ def test_a_trace_beats_inference() -> None:
     assert finding.explanation.startswith("ours reads 1 byte(s)") and "theirs reads 2" in finding.explanation
 
 
+@pytest.mark.parametrize(
+    ("stages", "stage"),
+    [
+        ({"scan", "pretokenize", "merge"}, "scan"), (None, "scan"), ({"pretokenize"}, "merge"), ({"merge"}, "scan"),
+    ],
+)
+def test_a_trace_that_would_give_other_ids_says_nothing(stages: set[str] | None, stage: str) -> None:
+    """Both sides' decisions are the same and the ids are not: what was traced is not the path that gave them. Pieces
+    alone that are cut alike leave merging."""
+    same = [{"stage": "pretokenize", "offset": 0, "start": 0, "end": 3, "rule": "rule"}]
+    finding = explain(
+        b"\xffab", [4, 0, 1], [4, 2], pieces=TOKENS.get, is_token=lambda t: t in TOKENS.values(),
+        trace_expected=lambda _: same, trace_got=lambda _: same, stages=stages,
+    )
+    assert (finding.stage, finding.signature) == (stage, f"inferred {stage}")
+
+
 def test_the_window_holds_the_difference() -> None:
     """A long document is shown around its first differing token."""
     expected = [0] * 5000 + [1]
