@@ -44,6 +44,7 @@ class Divergence:
     engine: str
     against: str
     signature: str
+    specials: str = ""
     operations: dict[str, None] = field(default_factory=dict)
     corpus: str = ""
     domain: str = ""
@@ -108,7 +109,7 @@ class Divergences:
             key = Signature(f"{contract}, specials {specials}", engines, verdict, signature)
             found = self._found.get(key)
             if found is None:
-                found = self._found[key] = Divergence(verdict, contract, engine, against, signature)
+                found = self._found[key] = Divergence(verdict, contract, engine, against, signature, specials)
             if not found.command or _shows_better(detail, found.detail):
                 found.corpus, found.domain = corpus, domain
                 found.first = name_of[indices[i]] if i >= 0 else "every document"

@@ -21,6 +21,7 @@ AROUND = 4  # ids shown on either side of the first differing token
 NEAR = 4  # bytes after a token in which an ill-formed one may have moved its border: a character's width
 SHORT = 64  # bytes of a piece that nobody cuts by length
 NOT_ISOLATED = "not isolated"  # how a failure begins that stands for a block's documents
+TIMED = ", only when timed"  # how the name ends of a document that is right when it is asked again, alone
 LEADING = {"pretokenize", "merge"}  # the stages that tokens follow from: without them a token says nothing of its cause
 TRACED = 16384  # longest document that is traced; a trace holds some two records a byte
 

@@ -15,7 +15,7 @@ from tokassay.harness.ask import Answer, Asker, failure
 from tokassay.harness.blocks import Block
 from tokassay.harness.compare import OTHER, REJECT, Output, differing
 from tokassay.harness.expect import Expected
-from tokassay.harness.explain import process_finding
+from tokassay.harness.explain import TIMED, process_finding
 from tokassay.harness.store import Result
 
 EXPLAINED = 200  # failing documents explained in a block; an oracle trace took 0.4 to 1.2 ms a document
@@ -144,7 +144,7 @@ def _differences(
         detail: Any = explain(i, answer.output)
         if detail and untimed is not None and np.array_equal(untimed.of(place), expected.of(i)):
             detail["explanation"] += "; asked again outside of the timed call, these documents alone, it is right"
-            detail["signature"] += ", only when timed"
+            detail["signature"] += TIMED
         if detail:
             alike.setdefault(kinds[n], detail["signature"])
         verdicts[i] = ("differ", detail)

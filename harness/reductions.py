@@ -10,8 +10,8 @@ from typing import Any
 
 from tokassay.engines.roster import EngineSpec
 from tokassay.harness.differ import Side
-from tokassay.harness.divergences import Divergence, Witness
-from tokassay.harness.explain import NOT_ISOLATED
+from tokassay.harness.divergences import FAILED, Divergence
+from tokassay.harness.explain import NOT_ISOLATED, TIMED
 from tokassay.harness.minimal import Minimal, minimize
 from tokassay.harness.store import Store
 
@@ -43,25 +43,23 @@ def reduce_all(
     deadline = time.monotonic() + ALL * seconds
     late = 0
     first: dict[tuple[Any, ...], int] = {}  # what makes two divergences one in hindsight -> the earlier one's ordinal
-    traced: dict[tuple[str, ...], int] = {}  # contract, policy, engine, verdict, stage -> the first one with decisions
-    # First what decisions show: what is but inferred may be one of these. What ids do not show comes last: it may be
-    # one that they show, and is not asked for by itself.
-    for ordinal, divergence in sorted(
-        enumerate(found), key=lambda pair: (not _of_ids(pair[1]), not pair[1].signature.startswith("traced"))
-    ):
-        witness = divergence.witness
+    traced: dict[tuple[str, ...], int] = {}  # who, and the stage -> the first one with decisions
+    # What ids do not show comes last: it may be one that they show, and is not asked for by itself.
+    for ordinal, divergence in sorted(enumerate(found), key=lambda pair: _place(pair[1])):
+        witness, who, stage = divergence.witness, _who(divergence), str(divergence.detail.get("stage", ""))
+        like = first.get((*who, _name(divergence)))
         if witness is None or divergence.verdict not in REDUCED:
+            # One that comes and goes, or whose documents were not looked at: by its name it may be a steady one.
+            if like is not None and divergence.verdict in FAILED:
+                store.insert("reduction", {"run": run, "ordinal": ordinal, **_row(divergence, None), "like": like})
             continue
         minimal = None
         shown = _of_ids(divergence)
-        like = None
-        stage = str(divergence.detail.get("stage", ""))
-        key = divergence.contract, witness.specials, divergence.engine, divergence.verdict, stage
         if divergence.signature.startswith("traced"):
-            traced.setdefault(key, ordinal)
-        elif divergence.signature == f"inferred {stage}":
+            traced.setdefault((*who, stage), ordinal)
+        elif like is None and _name(divergence) == f"inferred {stage}":
             # It says no more than the stage: a path that the trace does not take, of a fault that it shows elsewhere.
-            like = traced.get(key)
+            like = traced.get((*who, stage))
         alone = shown and like is None and not divergence.signature.endswith(NOT_ISOLATED)
         words = ["--vocab", divergence.contract, *options, *(["--specials"] if witness.specials == "on" else [])]
         if alone and time.monotonic() < deadline:
@@ -72,11 +70,11 @@ def reduce_all(
             )  # fmt: skip
         elif alone and seconds:
             late += 1
-        for cause in _causes(divergence, witness, minimal):
+        for cause in _causes(divergence, minimal):
             one = first.setdefault(cause, ordinal)
             like = one if one != ordinal and like is None else like
         if shown or like is not None:
-            store.insert("reduction", {"run": run, "ordinal": ordinal, **_row(witness, minimal), "like": like})
+            store.insert("reduction", {"run": run, "ordinal": ordinal, **_row(divergence, minimal), "like": like})
     if late:
         words = ["tokassay", "reduce", "--store", str(store.path), *options, "--divergence", f"{run}.NUMBER"]
         note(f"{late} divergences were not reduced, as {ALL * seconds:g} s were up; to do it: {shlex.join(words)}")
@@ -90,11 +88,30 @@ def _of_ids(divergence: Divergence) -> bool:
     return divergence.verdict == "differ" and stage not in ("decode", "offsets")
 
 
-def _causes(divergence: Divergence, witness: Witness, minimal: Minimal | None) -> Iterator[tuple[Any, ...]]:
-    """What two divergences of an engine share if they are one: the smallest document, the one change of a contract that
-    explains it, or how the process ended where some of a block's documents were not isolated."""
-    who = divergence.contract, witness.specials, divergence.engine, divergence.verdict
-    yield *who, divergence.signature.removesuffix(f" / {NOT_ISOLATED}")
+def _place(divergence: Divergence) -> tuple[bool, ...]:
+    """Before what may be another one, what it may be."""
+    return (
+        not _of_ids(divergence), divergence.verdict == "flaky", divergence.signature.endswith(TIMED),
+        not divergence.signature.startswith("traced"),
+    )
+
+
+def _who(divergence: Divergence) -> tuple[str, ...]:
+    """What two divergences have in common that may be one: contract, special tokens, engine, verdict."""
+    verdict = "differ" if divergence.verdict == "flaky" else divergence.verdict
+    return divergence.contract, divergence.specials, divergence.engine, verdict
+
+
+def _name(divergence: Divergence) -> str:
+    """The signature without how the document was asked."""
+    return divergence.signature.removesuffix(f" / {NOT_ISOLATED}").removesuffix(TIMED)
+
+
+def _causes(divergence: Divergence, minimal: Minimal | None) -> Iterator[tuple[Any, ...]]:
+    """What two divergences of an engine share if they are one: the name, the smallest document, or the one change of a
+    contract that explains it."""
+    who = _who(divergence)
+    yield *who, _name(divergence)
     if minimal is None or minimal.reduced.outcome != "reduced":
         return
     yield *who, minimal.reduced.document
@@ -103,14 +120,15 @@ def _causes(divergence: Divergence, witness: Witness, minimal: Minimal | None) -
         yield *who, change.engine, change.field, change.new
 
 
-def _row(witness: Witness, minimal: Minimal | None) -> dict[str, Any]:
+def _row(divergence: Divergence, minimal: Minimal | None) -> dict[str, Any]:
+    witness = divergence.witness
     row: dict[str, Any] = {
         "outcome": "not asked",
-        "left": witness.left.name,
-        "right": witness.right.name,
-        "specials": witness.specials,
-        "operation": witness.operation,
-        "document": witness.document,
+        "left": divergence.engine if witness is None else witness.left.name,
+        "right": divergence.against if witness is None else witness.right.name,
+        "specials": divergence.specials,
+        "operation": "encode" if witness is None else witness.operation,
+        "document": b"" if witness is None else witness.document,
         **dict.fromkeys(("minimal", "signature", "stage", "explanation", "command"), ""),
         **dict.fromkeys(("changes", "got", "expected"), "[]"),
         **dict.fromkeys(("tries", "ns", "complete"), 0),

@@ -132,7 +132,7 @@ CREATE TABLE IF NOT EXISTS reduction (   -- of a divergence: the document it sta
     ns INTEGER NOT NULL,
     complete INTEGER NOT NULL,        -- 1: no pass could make it smaller; 0: the time was up
     command TEXT NOT NULL,            -- shows the smallest document; '' unless reduced
-    "like" INTEGER,                   -- ordinal of an earlier divergence with the same smallest document or the same change
+    "like" INTEGER,                   -- ordinal of the divergence that this turned out to be
     PRIMARY KEY (run, ordinal)
 );
 

@@ -12,7 +12,7 @@ from tokassay.harness.errors import InputError
 QUERY = """
 SELECT d.contract, r."left", r."right", r.specials, r.operation, r.document
 FROM divergence d JOIN reduction r ON r.run = d.run AND r.ordinal = d.ordinal
-WHERE d.run = ? AND d.ordinal = ?
+WHERE d.run = ? AND d.ordinal = ? AND (r."like" IS NULL OR length(r.document) > 0)
 """
 
 

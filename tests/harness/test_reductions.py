@@ -32,7 +32,7 @@ def crash(operation: str, why: str, contract: Contract) -> Divergence:
     side = Target("oracle", oracle_spec(), contract)
     finding = process_finding("crash", why, b"\xff")
     return Divergence(
-        "crash", "gpt2", "planted", "oracle", finding.signature, detail=finding.detail(),
+        "crash", "gpt2", "planted", "oracle", finding.signature, "off", detail=finding.detail(),
         witness=Witness(b"\xff", side, side, loaded, operation, "off"),
     )
 
@@ -55,6 +55,23 @@ def test_what_is_inferred_of_a_stage_is_what_was_traced_there() -> None:
         note=lambda _: None, step=lambda _: None,
     )
     assert {row["ordinal"]: row["like"] for row in store.rows} == {0: 1, 1: None, 2: None, 3: None, 4: None}
+
+
+def test_what_comes_and_goes_is_the_steady_one_of_its_name() -> None:
+    """Also where its documents were not looked at; alone it has no row, as it cannot be replayed."""
+    contract = load_vocabulary("gpt2").contract
+    rare, timed, unseen, other = (
+        differing(each, contract)
+        for each in ("inferred lookup", "inferred lookup, only when timed", "inferred lookup", "inferred merge")
+    )
+    rare.verdict = unseen.verdict = other.verdict = "flaky"
+    unseen.detail, unseen.witness = {}, None
+    store = Rows()
+    reduce_all(
+        [rare, timed, unseen, other, differing("inferred lookup", contract)], cast(Store, store), "run", roster={},
+        options=(), seconds=0, note=lambda _: None, step=lambda _: None,
+    )
+    assert {row["ordinal"]: row["like"] for row in store.rows} == {4: None, 1: 4, 0: 4, 2: 4}
 
 
 def test_a_crash_while_decoding_is_that_of_encoding() -> None:
