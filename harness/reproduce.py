@@ -16,7 +16,7 @@ from tokassay.corpora.fetch import cache_dir
 from tokassay.engines.environments import interpreter, with_version
 from tokassay.engines.roster import EngineSpec
 from tokassay.harness.cases import vocabulary_of
-from tokassay.harness.errors import InputError
+from tokassay.harness.errors import InputError, writing
 from tokassay.harness.hosts import find_spec, target
 from tokassay.harness.load import Loaded, load_vocabulary
 from tokassay.harness.materialize import materialize
@@ -44,14 +44,15 @@ class Reproducer:
         return f"{self.vector.id}-{self.engine}"
 
     def write(self, folder: Path) -> list[Path]:
-        """Write all of it; the paths."""
-        folder.mkdir(parents=True, exist_ok=True)
+        """Write all of it; the paths. Raises InputError."""
         made = [folder / f"{self.stem}.py", folder / f"{self.stem}.md"]
-        made[0].write_text(self.script, encoding="utf-8")
-        made[1].write_text(self.report, encoding="utf-8")
-        if self.vocabulary is not None:
-            made.append(folder / self.vocabulary_name)
-            shutil.copyfile(self.vocabulary, made[-1])
+        with writing(f"--out {folder}", "name a folder that can be made and written"):
+            folder.mkdir(parents=True, exist_ok=True)
+            made[0].write_text(self.script, encoding="utf-8")
+            made[1].write_text(self.report, encoding="utf-8")
+            if self.vocabulary is not None:
+                made.append(folder / self.vocabulary_name)
+                shutil.copyfile(self.vocabulary, made[-1])
         return made
 
 

@@ -24,7 +24,7 @@ from packaging.version import InvalidVersion, Version
 from tokassay.harness.answers import Answer
 from tokassay.harness.contract import Contract
 from tokassay.harness.domains import BYTES, NEUTRAL, domain_of
-from tokassay.harness.errors import InputError
+from tokassay.harness.errors import InputError, writing
 
 SCHEMA = "tokassay.vectors/2"
 READABLE = ("tokassay.vectors/1", SCHEMA)
@@ -170,10 +170,14 @@ class VectorFile:
         return "\n".join(["{", *lines, ' "vectors": [', ",\n".join(rows), " ]", "}"]) + "\n"
 
     def save(self) -> None:
-        """Write it, whole or not at all."""
+        """Write it, whole or not at all. Raises InputError."""
         part = self.path.with_name(f".{self.path.name}.{os.getpid()}")
-        part.write_text(self.text(), encoding="utf-8")
-        os.replace(part, self.path)
+        with writing(str(self.path)):
+            try:
+                part.write_text(self.text(), encoding="utf-8")
+                os.replace(part, self.path)
+            finally:
+                part.unlink(missing_ok=True)
 
 
 def shipped() -> list[Path]:

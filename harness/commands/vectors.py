@@ -40,8 +40,10 @@ def list_vectors(
     ]
     if markdown is not None:
         from tokassay.harness import vector_table
+        from tokassay.harness.errors import writing
 
-        markdown.write_text(vector_table.markdown(rows), encoding="utf-8")
+        with writing(f"--markdown {markdown}"):
+            markdown.write_text(vector_table.markdown(rows), encoding="utf-8")
     if as_json:
         print_json({"schema": vectors.SCHEMA, "vectors": [one.to_json() for one in rows]})
         return
@@ -228,9 +230,11 @@ def export(
 ) -> None:
     """All vectors as one file that needs nothing of ours: whole contracts, and the digests of the vocabularies."""
     from tokassay.harness import vector_export, vectors
+    from tokassay.harness.errors import writing
 
     root = vector_export.exported(vectors.load_all(file or ()))
-    out.write_text(json.dumps(root, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    with writing(f"--out {out}"):
+        out.write_text(json.dumps(root, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     told = {"written": str(out), "vectors": len(root["vectors"]), "contracts": len(root["contracts"])}
     print_json(told) if as_json else print(f"{told['vectors']} vectors of {told['contracts']} contracts: {out}")
 

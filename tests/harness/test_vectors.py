@@ -327,6 +327,27 @@ def test_every_shipped_divergence_has_a_reproducer() -> None:
     with pytest.raises(InputError, match="no wrong answer of tokie is recorded in pb-001"):
         reproducer(vectors.find("pb-001", vectors.load_all())[1], "tokie", roster)
 
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("add", "x", "--text", "12", "--rule", "r", "--source", "s", "--file", "BAD/v.json"),
+        ("export", "--out", "BAD/v.json"),
+        ("list", "--markdown", "BAD/page.md"), ("reproduce", "two-digits", "--out", "BAD/out"),
+    ],
+)
+def test_what_cannot_be_written_is_said_in_a_line(
+    planted: Callable[..., list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    """No folder can be made below a file; the folder of a file must be there."""
+    options = planted("1.0")
+    bad = str(tmp_path / "own.json") if words[0] == "reproduce" else str(tmp_path / "none")
+    given = [word.replace("BAD", bad) for word in words]
+    options = options if words[0] == "reproduce" else [] if "--file" in words else options[2:]
+    status, _, err = run(capsys, *given, *options)
+    assert (status, err.count("\n"), "cannot be written: " in err, bad in err) == (2, 1, True, True)
+
+
 # -- decoding ------------------------------------------------------------------------------------------------
 
 STREAMED = Vector(
