@@ -14,7 +14,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
@@ -32,6 +34,7 @@ MUST, MUST_NOT, DECLARED = LEVELS = ("must", "must-not", "declared")
 STAGES = ("", "special", "normalize", "scan", "classify", "pretokenize", "merge", "lookup", "decode", "process")
 ENCODE = "encode"
 OPERATIONS = (ENCODE, "decode", "decode_stream")
+WAIT_S = 10.0  # for another's change: it takes milliseconds
 DEFAULTS = {"specials": "off", "byte_policy": "byte-alphabet", "unicode": "16.0"}
 
 
@@ -156,6 +159,15 @@ class VectorFile:
     def find(self, name: str) -> Vector | None:
         return next((one for one in self.vectors if one.id == name), None)
 
+    def with_new(self, vector: Vector) -> VectorFile:
+        """The file with one vector more. Raises InputError where there is one of its id."""
+        if self.find(vector.id) is not None:
+            raise InputError(
+                f"there is a vector {vector.id!r}", where=str(self.path),
+                remedy="take another id, or `tokassay vectors record`",
+            )
+        return replace(self, vectors=(*self.vectors, vector))
+
     def with_vector(self, vector: Vector) -> VectorFile:
         """The file with this vector, in the place of the one of its id where there is one."""
         if self.find(vector.id) is None:
@@ -210,6 +222,50 @@ def load(path: Path, *, missing: bool = False) -> VectorFile:
             raise InputError(f"two vectors are called {one.id!r}", where=str(path), remedy="give one another id")
         seen.add(one.id)
     return VectorFile(path, made, {key: value for key, value in root.items() if key not in ("schema", "vectors")})
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Around reading, changing and saving a file: others wait, so that no change is lost. Raises InputError.
+
+    The folder is what is locked: the file itself is replaced, and nothing is left behind. Where a folder cannot be
+    locked (Windows, some network drives), a file beside it stands for the lock.
+    """
+    folder, beside = path.absolute().parent, path.with_name(f".{path.name}.lock")
+    with ExitStack() as stack:
+        try:
+            import fcntl
+
+            opened = os.open(folder, os.O_RDONLY)
+            stack.callback(os.close, opened)
+            fcntl.flock(opened, fcntl.LOCK_EX)
+        except (ImportError, OSError):
+            with writing(str(path)):
+                _create(beside)
+            stack.callback(beside.unlink, missing_ok=True)
+        yield
+
+
+def _create(lock: Path) -> None:
+    """The lock file, made by us alone. Raises InputError after a while: whoever made it may have died."""
+    limit = time.monotonic() + WAIT_S
+    while True:
+        try:
+            os.close(os.open(lock, os.O_CREAT | os.O_EXCL))
+            return
+        except FileExistsError:
+            if time.monotonic() > limit:
+                raise InputError(
+                    f"locked for more than {WAIT_S:g} s", where=str(lock),
+                    remedy="remove it, if no other `tokassay vectors` is running",
+                ) from None
+            time.sleep(0.05)
+
+
+def change(path: Path, changed: Callable[[VectorFile], VectorFile], *, missing: bool = False) -> None:
+    """The file as it is now, changed and saved, with nobody in between. Raises InputError."""
+    with locked(path):
+        changed(load(path, missing=missing)).save()
 
 
 def load_all(paths: Sequence[Path] = ()) -> list[VectorFile]:

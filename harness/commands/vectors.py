@@ -149,8 +149,6 @@ def add(
     what = asked(vocab, pattern, contract, specials, roster)
     unit = read_document(hexadecimal, text, None)
     held = vectors.load(file, missing=True)
-    if held.find(name) is not None:
-        raise InputError(f"there is a vector {name!r}", where=str(file), remedy="take another id, or `vectors record`")
     case = cases.Case(what.loaded, what.contract, unit * times)
     answer = cases.by_oracle(case, what.roster)
     if expect is not None:
@@ -172,8 +170,9 @@ def add(
     }
     row |= {"input_hex": unit.hex()} if times == 1 else {"input_repeat": {"hex": unit.hex(), "times": times}}
     made = vectors.parse(row, f"{file}, vector {len(held.vectors) + 1}")
-    made = _recorded(made, engine or [], what.roster, timeout)
-    held.with_vector(made).save()
+    held.with_new(made)  # before engines are asked, which takes long
+    made = made.recorded(*_answers(made, engine or [], what.roster, timeout))
+    vectors.change(file, lambda now: now.with_new(made), missing=True)
     if as_json:
         print_json(made.to_json())
     else:
@@ -198,8 +197,10 @@ def record(
     held, vector = vectors.find(name, files)
     if like:
         vectors.find(like, files)
-    made = _recorded(vector, engines, load_roster(*(roster or ())), timeout, like)
-    held.with_vector(made).save()
+    rows = _answers(vector, engines, load_roster(*(roster or ())), timeout, like)
+    made = vector.recorded(*rows)
+    # Others may have recorded meanwhile: only these answers are put into the file as it is now.
+    vectors.change(held.path, lambda now: now.with_vector(vectors.find(name, [now])[1].recorded(*rows)))
     if as_json:
         print_json(made.to_json())
         return
@@ -207,8 +208,8 @@ def record(
         print(f"{one.engine} {one.version}: {'right' if made.right(one.answer) else 'wrong'}: {one.answer.told()}")
 
 
-def _recorded(vector: Any, engines: list[str], roster: Any, timeout: float | None, like: str = "") -> Any:
-    """The vector with the answers of these engines. Raises InputError for one that cannot be asked."""
+def _answers(vector: Any, engines: list[str], roster: Any, timeout: float | None, like: str = "") -> list[Any]:
+    """The answers of these engines, to be recorded. Raises InputError for one that cannot be asked."""
     from tokassay.harness import vector_check, vectors
     from tokassay.harness.errors import NOTHING, InputError
 
@@ -221,7 +222,7 @@ def _recorded(vector: Any, engines: list[str], roster: Any, timeout: float | Non
                 exit_code=NOTHING,
             )
         rows.append(vectors.Recorded(row.engine, row.version, row.answer, like))
-    return vector.recorded(*rows)
+    return rows
 
 
 @app.command()

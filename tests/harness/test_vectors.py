@@ -328,6 +328,60 @@ def test_every_shipped_divergence_has_a_reproducer() -> None:
         reproducer(vectors.find("pb-001", vectors.load_all())[1], "tokie", roster)
 
 
+HOLDS = """
+import sys, time
+from pathlib import Path
+from tokassay.harness import vectors
+
+def slow(now):
+    print("held", flush=True)
+    time.sleep(0.5)
+    return now.with_new(vectors.parse({"id": sys.argv[2], "vocabulary": "gpt2", "input_hex": "61", "ids": [64]}, "x"))
+
+vectors.change(Path(sys.argv[1]), slow, missing=True)
+"""
+
+
+@pytest.mark.parametrize("fcntl", [True, False])
+def test_changes_at_once_are_all_kept(tmp_path: Path, fcntl: bool) -> None:
+    script = HOLDS if fcntl else "import sys; sys.modules['fcntl'] = None" + HOLDS
+    started = [
+        subprocess.Popen([sys.executable, "-c", script, str(tmp_path / "v.json"), name]) for name in ("a", "b", "c")
+    ]
+    assert [one.wait() for one in started] == [0, 0, 0]
+    assert sorted(one.id for one in vectors.load(tmp_path / "v.json").vectors) == ["a", "b", "c"]
+    assert [path.name for path in tmp_path.iterdir()] == ["v.json"]
+
+
+def test_a_lock_that_stays_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    monkeypatch.setattr(vectors, "WAIT_S", 0.1)
+    (tmp_path / ".v.json.lock").touch()
+    with pytest.raises(InputError, match="locked for more than") as caught, vectors.locked(tmp_path / "v.json"):
+        pass
+    assert ".v.json.lock" in caught.value.where and "remove it" in caught.value.remedy
+
+
+def test_what_another_recorded_meanwhile_is_kept(
+    planted: Callable[..., list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    options = planted("1.1", **{"3132": [1065]})
+    asked = vector_check.check
+    other = Vector("other", "gpt2", Answer.of([64]), "61")
+
+    def meanwhile(*given: Any, **named: Any) -> Any:
+        renewed = TWO_DIGITS.recorded(Recorded("planted", "1.0", Answer.of([1])))
+        vectors.change(tmp_path / "own.json", lambda now: now.with_vector(renewed).with_new(other))
+        return asked(*given, **named)
+
+    monkeypatch.setattr(vector_check, "check", meanwhile)
+    assert run(capsys, "record", "two-digits", "planted", *options)[0] == 0
+    two, more = vectors.load(tmp_path / "own.json").vectors
+    assert [(row.version, row.answer.ids) for row in two.engines] == [("1.0", (1,)), ("1.1", (1065,))]
+    assert more.id == "other"
+
+
 @pytest.mark.parametrize(
     "words",
     [
