@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping
 from contextlib import closing
@@ -9,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tokassay.engines.roster import EngineSpec
-from tokassay.harness.answers import Answer
+from tokassay.harness.answers import MAX_ID, Answer
 from tokassay.harness.contract import Contract
 from tokassay.harness.errors import INFRASTRUCTURE, InputError
 from tokassay.harness.explain import WINDOW
@@ -97,12 +98,13 @@ def parse_ids(text: str) -> Answer:
     words = text.replace(",", " ").split()
     if words == ["reject"]:
         return Answer("reject")
-    try:
-        return Answer.of([int(word) for word in words])
-    except (ValueError, OverflowError) as error:
-        raise InputError(str(error), where="--expect", remedy="give ids such as 15339,1917, or reject") from None
-    except Exception as error:  # struct.error: an id beyond u32
-        raise InputError(str(error), where="--expect", remedy="ids are 0 to 4294967295") from None
+    for word in words:
+        if not re.fullmatch("[0-9]{1,10}", word) or int(word) > MAX_ID:
+            raise InputError(
+                f"{word!r} is no id", where="--expect",
+                remedy=f"give ids from 0 to {MAX_ID} such as 15339,1917, or reject",
+            )
+    return Answer.of([int(word) for word in words])
 
 
 def of_divergence(name: str, store: Path) -> Shown:

@@ -146,10 +146,24 @@ def add(
     from tokassay.harness.errors import InputError
     from tokassay.harness.input import read_document
 
+    for option, given in (("--rule", rule), ("--source", source)):
+        if not given.strip():
+            raise InputError("it is empty", where=option, remedy="say why the answer is right, and who says so")
     what = asked(vocab, pattern, contract, specials, roster)
     unit = read_document(hexadecimal, text, None)
     held = vectors.load(file, missing=True)
-    case = cases.Case(what.loaded, what.contract, unit * times)
+    fields = {"specials": "on"} if specials else {}
+    fields |= {key: getattr(what.contract, key) for key in ("byte_policy", "unicode") if contract and
+               getattr(what.contract, key) != vectors.DEFAULTS[key]}
+    row: dict[str, Any] = {
+        "id": name, "vocabulary": vocab, "operation": operation, "contract": fields, "flags": flag or [],
+        "stage": stage, "title": title, "rule": rule, "source": source,
+    }
+    row |= {"input_hex": unit.hex()} if times == 1 else {"input_repeat": {"hex": unit.hex(), "times": times}}
+    where = f"{file}, vector {len(held.vectors) + 1}"
+    draft = vectors.parse({**row, "ids": []}, where)
+    held.with_new(draft)  # what is wrong so far is said before anyone is asked, which takes long
+    case = cases.Case(what.loaded, what.contract, draft.document)
     answer = cases.by_oracle(case, what.roster)
     if expect is not None:
         told = cases.parse_ids(expect)
@@ -160,17 +174,7 @@ def add(
         answer = told
     if answer is None:
         raise InputError("no oracle for this vocabulary", where="--expect", remedy="give the right ids")
-    fields = {"specials": "on"} if specials else {}
-    fields |= {key: getattr(what.contract, key) for key in ("byte_policy", "unicode") if contract and
-               getattr(what.contract, key) != vectors.DEFAULTS[key]}
-    row: dict[str, Any] = {
-        "id": name, "vocabulary": vocab, "operation": operation, "contract": fields, "flags": flag or [],
-        "stage": stage, "title": title,
-        "rule": rule, "source": source, **({"ids": None} if answer.outcome == "reject" else answer.to_json()),
-    }
-    row |= {"input_hex": unit.hex()} if times == 1 else {"input_repeat": {"hex": unit.hex(), "times": times}}
-    made = vectors.parse(row, f"{file}, vector {len(held.vectors) + 1}")
-    held.with_new(made)  # before engines are asked, which takes long
+    made = vectors.parse(row | ({"ids": None} if answer.outcome == "reject" else answer.to_json()), where)
     made = made.recorded(*_answers(made, engine or [], what.roster, timeout))
     vectors.change(file, lambda now: now.with_new(made), missing=True)
     if as_json:

@@ -151,10 +151,29 @@ ROW = {"id": "a", "vocabulary": "gpt2", "input_hex": "61", "ids": [64]}
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"id": ""}, "no id"), ({"input_hex": "6"}, "ValueError"), ({"level": "shall"}, "level is 'shall'"),
-        ({"ids": ["x"]}, "not an answer"), ({"level": "must-not"}, "level must-not and outcome ids"),
-        ({"engines": [{"engine": "x", "version": "one"}]}, "InvalidVersion"), ({"stage": "guess"}, "stage is 'guess'"),
-        ({"ids": [2**32]}, "not an answer"), ({"operation": "train"}, "operation is 'train'"),
+        ({"id": ""}, '`id` is ""'), ({"id": None}, "`id` is null"), ({"id": "../../evil"}, '`id` is "../../evil"'),
+        ({"id": ".hidden"}, "`id` is"), ({"id": "a/b"}, "`id` is"), ({"id": "a\n"}, "`id` is"),
+        ({"vocabulary": None}, "`vocabulary` is null"), ({"level": "shall"}, '`level` is "shall"'),
+        ({"level": "must-not"}, "level must-not and outcome ids"), ({"stage": "guess"}, '`stage` is "guess"'),
+        ({"operation": "train"}, '`operation` is "train"'), ({"operaton": "decode"}, "unknown field 'operaton'"),
+        ({"input_hex": "6"}, '`input_hex` is "6"'), ({"input_hex": None}, "`input_hex` is null"),
+        ({"input_repeat": {"hex": "61", "times": 2}}, "both `input_hex` and `input_repeat`"),
+        ({"ids": ["x"]}, '`ids` has "x" in place 1'), ({"ids": [1, 1.5]}, "`ids` has 1.5 in place 2"),
+        ({"ids": [True]}, "`ids` has true in place 1"), ({"ids": [2**40]}, "`ids` has 1099511627776 in place 1"),
+        ({"ids": [-1]}, "`ids` has -1 in place 1"), ({"ids": "12"}, '`ids` is "12", not a list'),
+        ({"outcome": "nosuch"}, '`outcome` is "nosuch"'), ({"outcome": "crash"}, '`outcome` is "crash"'),
+        ({"outcome": "reject"}, "outcome reject with `ids`"), ({"count": 1}, "outcome ids with `count`"),
+        ({"outcome": "ids", "ids": None}, "outcome ids without `ids`"),
+        ({"ids": None, "outcome": "ids", "head": [1]}, "outcome ids without `count`"),
+        ({"contract": "x"}, '`contract` is "x"'), ({"flags": "digits"}, '`flags` is "digits", not a list'),
+        ({"spans": [[0]]}, "`spans` has [0] in place 1"), ({"title": 3}, "`title` is 3"),
+        ({"engines": "x"}, '`engines` is "x", not a list'), ({"engines": ["x"]}, '`engines` has "x" in place 1'),
+        ({"engines": [{"engine": "x"}]}, "no `version`"),
+        ({"engines": [{"engine": "x", "version": "one"}]}, '`version` is "one"'),
+        ({"engines": [{"engine": "x", "version": "1", "outcome": "nosuch"}]}, '`outcome` is "nosuch"'),
+        ({"engines": [{"engine": "x", "version": "1"}]}, "outcome ids without `ids`"),
+        ({"engines": [{"engine": "x", "version": "1", "outcome": "text"}]}, "outcome text without `text_hex`"),
+        ({"engines": [{"engine": "x", "version": "1", "idz": []}]}, "unknown field 'idz'"),
     ],
 )
 def test_a_bad_vector_is_named_with_its_file(tmp_path: Path, changes: dict[str, Any], said: str) -> None:
@@ -165,11 +184,45 @@ def test_a_bad_vector_is_named_with_its_file(tmp_path: Path, changes: dict[str, 
     assert said in str(caught.value) and "v.json, vector 2" in caught.value.where and caught.value.remedy
 
 
+@pytest.mark.parametrize(("lacking", "said"), [
+    ("id", "no `id`"), ("vocabulary", "no `vocabulary`"), ("input_hex", "no `input_hex`"), ("ids", "without `ids`"),
+])
+def test_what_a_vector_lacks_is_named(lacking: str, said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        vectors.parse({name: value for name, value in ROW.items() if name != lacking}, "v.json, vector 2")
+    assert said in str(caught.value) and "v.json, vector 2" in caught.value.where and caught.value.remedy
+
+
+@pytest.mark.parametrize("repeat", [
+    {"hex": "6162", "times": 10**12}, {"hex": "61", "times": 2**30 + 1}, {"hex": "61", "times": -5},
+    {"hex": "61", "times": 0}, {"hex": "61", "times": 2.0}, {"hex": "6", "times": 2}, {"hex": "61"}, "61",
+])
+def test_a_document_is_repeated_within_reason(repeat: Any) -> None:
+    row = {"id": "a", "vocabulary": "gpt2", "ids": [64]}
+    assert vectors.parse({**row, "input_repeat": {"hex": "61", "times": 2**30}}, "x").repeat == ("61", 2**30)
+    with pytest.raises(InputError, match="`input_repeat` is ") as caught:
+        vectors.parse({**row, "input_repeat": repeat}, "v.json, vector 1")
+    assert "v.json, vector 1 'a'" in caught.value.where and "1 GiB" in caught.value.remedy
+
+
+def test_a_misspelt_field_has_its_name_beside_it() -> None:
+    with pytest.raises(InputError) as caught:
+        vectors.parse({**ROW, "operaton": "decode"}, "x")
+    assert "did you mean operation?" in caught.value.remedy
+
+
+def test_what_is_no_regular_file_is_not_read(tmp_path: Path) -> None:
+    for path in (Path("/dev/zero"), tmp_path):
+        with pytest.raises(InputError, match="no regular file"):
+            vectors.load(path, missing=True)
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("{", "cannot be read"), ("[]", "not a file of vectors"), ('{"schema": "tokassay.vectors/9"}', "not a file of"),
+    [("{", "cannot be read"), ("[]", "not a file of vectors"), ("{}", "it has no `schema`"),
+     ('{"schema": "tokassay.vectors/9"}', "its `schema` is 'tokassay.vectors/9'"),
      ('{"schema": "tokassay.vectors/2"}', "no list `vectors`"),
-     (json.dumps({"schema": vectors.SCHEMA, "vectors": [ROW, ROW]}), "two vectors are called 'a'")],
+     (json.dumps({"schema": vectors.SCHEMA, "vectors": [ROW, ROW]}), "vectors 1 and 2 are both called 'a'")],
 )
 def test_a_bad_file_is_named(tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "v.json").write_text(text)
@@ -279,6 +332,14 @@ def test_a_vector_is_added_with_the_oracles_ids(
     assert status == 2 and "there is a vector 'mine'" in err
     status, _, err = run(capsys, "add", "other", *words, "--expect", "16 17", *options)
     assert status == 2 and "the oracle gives 1065" in err
+    wrong = [
+        (("--rule", " "), "--rule: it is empty"), (("--source", ""), "--source: it is empty"),
+        (("--expect", "abc"), "--expect: 'abc' is no id"), (("--expect", "99999999999"), "'99999999999' is no id"),
+        (("--times", "99999999999"), "at most 1 GiB"), (("--stage", "guess"), '`stage` is "guess"'),
+    ]
+    for changed, said in wrong:
+        status, _, err = run(capsys, "add", "other", *words, *changed, *options)
+        assert (status, said in err, err.count("\n")) == (2, True, 1), err
     status, _, err = run(capsys, "record", "mine", "gigatoken==0.0.0", *options)
     assert status == 4 and "was not asked" in err
 
