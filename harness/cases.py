@@ -47,7 +47,7 @@ def of_vector(vector: Vector) -> Case:
         raise InputError(
             f"{vector.id} is about {vector.operation}", where="--vector", remedy="name a vector of the operation encode"
         )
-    loaded = load_vocabulary(vocabulary_of(vector))
+    loaded = load_for(vector)
     return Case(
         loaded, vector.asked_of(loaded.contract), vector.document, (vector.answer, f"vector {vector.id}"), vector.id
     )
@@ -55,8 +55,18 @@ def of_vector(vector: Vector) -> Case:
 
 def vocabulary_of(vector: Vector) -> str:
     """The vocabulary to load: a name, or a path beside the file of the vector where one lies there."""
-    beside = Path(vector.where.partition(", ")[0]).parent / vector.vocabulary
+    beside = Path(vector.where.rpartition(", ")[0]).parent / vector.vocabulary
     return str(beside) if beside.is_file() else vector.vocabulary
+
+
+def load_for(vector: Vector) -> Loaded:
+    """The vector's vocabulary. Raises InputError that names the vector: nobody gave an option for it."""
+    try:
+        return load_vocabulary(vocabulary_of(vector))
+    except InputError as error:
+        named = "`vocabulary`" if error.where.startswith("--") else error.where
+        where = ": ".join(filter(None, (vector.where or vector.id, named)))
+        raise InputError(str(error), where=where, remedy=error.remedy, exit_code=error.exit_code) from None
 
 
 def by_oracle(case: Case, roster: Mapping[str, EngineSpec]) -> Answer | None:

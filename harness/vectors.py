@@ -140,7 +140,7 @@ class Vector:
 
     def asked_of(self, contract: Contract) -> Contract:
         """The vocabulary's contract with this vector's fields."""
-        return Contract.from_json({**contract.to_json(), **self.contract}, where=f"{self.where}, {self.id}")
+        return Contract.from_json({**contract.to_json(), **self.contract}, where=self.where or self.id)
 
     def holds_for(self, contract: Contract) -> str:
         """"" where the vector holds under these variants, else which it is for."""

@@ -107,6 +107,8 @@ def check(
     unasked = Counter((row.engine, row.reason) for row in rows if row.verdict == vector_check.UNSUPPORTED)
     for (engine, reason), count in unasked.items():
         print(f"unsupported: {engine}, {count} vectors: {reason}")
+    if not chosen:
+        print(f"nothing was checked: no vectors in {', '.join(str(one.path) for one in held)}")
     raise typer.Exit(code)
 
 
@@ -205,6 +207,8 @@ def record(
     made = vector.recorded(*rows)
     # Others may have recorded meanwhile: only these answers are put into the file as it is now.
     vectors.change(held.path, lambda now: now.with_vector(vectors.find(name, [now])[1].recorded(*rows)))
+    # Without --file it may be a file of the package; of --json, standard output is the vector alone.
+    typer.echo(f"recorded in {held.path}", err=as_json)
     if as_json:
         print_json(made.to_json())
         return
@@ -235,9 +239,12 @@ def export(
 ) -> None:
     """All vectors as one file that needs nothing of ours: whole contracts, and the digests of the vocabularies."""
     from tokassay.harness import vector_export, vectors
-    from tokassay.harness.errors import writing
+    from tokassay.harness.errors import InputError, writing
 
-    root = vector_export.exported(vectors.load_all(file or ()))
+    held = vectors.load_all(file or ())
+    if out.exists() and any(out.samefile(one.path) for one in held):
+        raise InputError("it is one of the files that are read", where=f"--out {out}", remedy="name another file")
+    root = vector_export.exported(held)
     with writing(f"--out {out}"):
         out.write_text(json.dumps(root, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     told = {"written": str(out), "vectors": len(root["vectors"]), "contracts": len(root["contracts"])}

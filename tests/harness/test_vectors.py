@@ -290,8 +290,8 @@ def test_a_check_says_what_there_is_to_do(
     assert "tokassay vectors record two-digits planted" in out
     status, _, err = run(capsys, "record", "two-digits", "planted", "--like", "three-digits", *options)
     assert (status, "no vector is called 'three-digits'" in err) == (2, True)
-    status, _, _ = run(capsys, "record", "two-digits", "planted", *options)
-    assert status == 0
+    status, out, _ = run(capsys, "record", "two-digits", "planted", *options)
+    assert status == 0 and f"recorded in {options[-1]}" in out
     assert run(capsys, "check", "planted", *options)[0] == 0
     listed = json.loads(run(capsys, "list", *options[2:], "--json")[1])["vectors"]
     assert [(row["version"], row["ids"]) for row in listed[0]["engines"]] == [("1.0", [16, 17]), ("1.1", [1065])]
@@ -314,6 +314,30 @@ def test_a_vector_of_other_variants_is_not_for_this_engine(
     }
     assert status == 0
     assert run(capsys, "check", "planted", "--id", "broken", *options)[0] == 4
+
+
+def test_a_check_of_nothing_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    vectors.VectorFile(tmp_path / "none.json").save()
+    status, out, _ = run(capsys, "check", "oracle", "--file", str(tmp_path / "none.json"))
+    assert (status, f"nothing was checked: no vectors in {tmp_path / 'none.json'}" in out) == (4, True)
+
+
+def test_a_version_that_is_not_installed_is_named_with_its_version(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "check", "tiktoken==0.0.1:replace", "--id", "pb-001", "--json")
+    assert (status, json.loads(out)["rows"][0]["reason"]) == (
+        4, "tiktoken==0.0.1 is not installed; run: tokassay engines install tiktoken==0.0.1"
+    )
+
+
+@pytest.mark.parametrize("words", [("check", "oracle"), ("export", "--out", "OUT"), ("reproduce", "two-digits")])
+def test_an_unknown_vocabulary_is_named_with_its_vector(
+    planted: Callable[..., list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    options = planted("1.0", replace(TWO_DIGITS, vocabulary="nosuch"))
+    given = [word.replace("OUT", str(tmp_path / "out.json")) for word in words]
+    status, _, err = run(capsys, *given, *(options[2:] if words[0] == "export" else options))
+    assert status == 2 and "--vocab" not in err
+    assert f"{tmp_path / 'own.json'}, vector 1 'two-digits': `vocabulary`: no encoding and no file" in err
 
 
 # -- add, export, reproduce ----------------------------------------------------------------------------------
@@ -355,6 +379,9 @@ def test_export_is_whole_without_us(
     assert root["contracts"][row["contract_digest"]]["pretokenizer"][0].startswith("'s|'t")
     assert root["vocabularies"]["gpt2"]["file_sha256"].startswith("306cd27f")
     assert vectors.load(tmp_path / "all.json").vectors[0].answer.same(TWO_DIGITS.answer)
+    before = (tmp_path / "own.json").read_text()
+    status, _, err = run(capsys, "export", "--out", str(tmp_path / "own.json"), *options[2:])
+    assert (status, "one of the files that are read" in err, (tmp_path / "own.json").read_text()) == (2, True, before)
 
 
 def test_a_reproducer_runs_by_itself(
