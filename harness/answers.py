@@ -64,7 +64,8 @@ def check_fields(value: Any, fields: Mapping[str, Field], where: str, needed: Se
 
 
 def is_text(value: Any) -> bool:
-    return isinstance(value, str)
+    """Whether it is a text that can be written: a lone surrogate cannot."""
+    return isinstance(value, str) and not re.search("[\ud800-\udfff]", value)
 
 
 def is_hex(value: Any) -> bool:

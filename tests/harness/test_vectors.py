@@ -167,6 +167,7 @@ ROW = {"id": "a", "vocabulary": "gpt2", "input_hex": "61", "ids": [64]}
         ({"ids": None, "outcome": "ids", "head": [1]}, "outcome ids without `count`"),
         ({"contract": "x"}, '`contract` is "x"'), ({"flags": "digits"}, '`flags` is "digits", not a list'),
         ({"spans": [[0]]}, "`spans` has [0] in place 1"), ({"title": 3}, "`title` is 3"),
+        ({"rule": "\ud800"}, "`rule` is "),
         ({"engines": "x"}, '`engines` is "x", not a list'), ({"engines": ["x"]}, '`engines` has "x" in place 1'),
         ({"engines": [{"engine": "x"}]}, "no `version`"),
         ({"engines": [{"engine": "x", "version": "one"}]}, '`version` is "one"'),
