@@ -469,6 +469,10 @@ def test_what_another_recorded_meanwhile_is_kept(
     two, more = vectors.load(tmp_path / "own.json").vectors
     assert [(row.version, row.answer.ids) for row in two.engines] == [("1.0", (1,)), ("1.1", (1065,))]
     assert more.id == "other"
+    vectors.VectorFile(tmp_path / "own.json", (TWO_DIGITS,)).save()
+    words = ["--text", "12", "--rule", "r", "--source", "s", "--engine", "planted"]
+    assert run(capsys, "add", "mine", *words, *options)[0] == 0
+    assert [one.id for one in vectors.load(tmp_path / "own.json").vectors] == ["two-digits", "other", "mine"]
 
 
 @pytest.mark.parametrize(
