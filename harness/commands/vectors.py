@@ -242,10 +242,10 @@ def export(
     from tokassay.harness.errors import InputError, writing
 
     held = vectors.load_all(file or ())
-    if out.exists() and any(out.samefile(one.path) for one in held):
-        raise InputError("it is one of the files that are read", where=f"--out {out}", remedy="name another file")
     root = vector_export.exported(held)
     with writing(f"--out {out}"):
+        if out.exists() and any(out.samefile(one.path) for one in held):
+            raise InputError("it is one of the files that are read", where=f"--out {out}", remedy="name another file")
         out.write_text(json.dumps(root, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     told = {"written": str(out), "vectors": len(root["vectors"]), "contracts": len(root["contracts"])}
     print_json(told) if as_json else print(f"{told['vectors']} vectors of {told['contracts']} contracts: {out}")
