@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping
 from contextlib import closing
@@ -9,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tokassay.engines.roster import EngineSpec
-from tokassay.harness.answers import Answer
+from tokassay.harness.answers import MAX_ID, Answer
 from tokassay.harness.contract import Contract
 from tokassay.harness.errors import INFRASTRUCTURE, InputError
 from tokassay.harness.explain import WINDOW
@@ -46,7 +47,7 @@ def of_vector(vector: Vector) -> Case:
         raise InputError(
             f"{vector.id} is about {vector.operation}", where="--vector", remedy="name a vector of the operation encode"
         )
-    loaded = load_vocabulary(vocabulary_of(vector))
+    loaded = load_for(vector)
     return Case(
         loaded, vector.asked_of(loaded.contract), vector.document, (vector.answer, f"vector {vector.id}"), vector.id
     )
@@ -54,8 +55,18 @@ def of_vector(vector: Vector) -> Case:
 
 def vocabulary_of(vector: Vector) -> str:
     """The vocabulary to load: a name, or a path beside the file of the vector where one lies there."""
-    beside = Path(vector.where.partition(", ")[0]).parent / vector.vocabulary
+    beside = Path(vector.where.rpartition(", ")[0]).parent / vector.vocabulary
     return str(beside) if beside.is_file() else vector.vocabulary
+
+
+def load_for(vector: Vector) -> Loaded:
+    """The vector's vocabulary. Raises InputError that names the vector: nobody gave an option for it."""
+    try:
+        return load_vocabulary(vocabulary_of(vector))
+    except InputError as error:
+        named = "`vocabulary`" if error.where.startswith("--") else error.where
+        where = ": ".join(filter(None, (vector.where or vector.id, named)))
+        raise InputError(str(error), where=where, remedy=error.remedy, exit_code=error.exit_code) from None
 
 
 def by_oracle(case: Case, roster: Mapping[str, EngineSpec]) -> Answer | None:
@@ -97,12 +108,13 @@ def parse_ids(text: str) -> Answer:
     words = text.replace(",", " ").split()
     if words == ["reject"]:
         return Answer("reject")
-    try:
-        return Answer.of([int(word) for word in words])
-    except (ValueError, OverflowError) as error:
-        raise InputError(str(error), where="--expect", remedy="give ids such as 15339,1917, or reject") from None
-    except Exception as error:  # struct.error: an id beyond u32
-        raise InputError(str(error), where="--expect", remedy="ids are 0 to 4294967295") from None
+    for word in words:
+        if not re.fullmatch("[0-9]{1,10}", word) or int(word) > MAX_ID:
+            raise InputError(
+                f"{word!r} is no id", where="--expect",
+                remedy=f"give ids from 0 to {MAX_ID} such as 15339,1917, or reject",
+            )
+    return Answer.of([int(word) for word in words])
 
 
 def of_divergence(name: str, store: Path) -> Shown:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 AGREED, MISMATCH, USAGE, REGRESSION, NOTHING, INFRASTRUCTURE = 0, 1, 2, 3, 4, 5
 
 
@@ -13,3 +16,13 @@ class InputError(ValueError):
         self.where = where
         self.remedy = remedy
         self.exit_code = exit_code
+
+
+@contextmanager
+def writing(where: str, remedy: str = "name a file in a folder that is there and can be written") -> Iterator[None]:
+    """Around what writes `where`: what the system says against it is the InputError of whoever named the place."""
+    try:
+        yield
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise InputError(f"cannot be written: {reason}", where=where, remedy=remedy) from None

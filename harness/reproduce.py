@@ -7,7 +7,6 @@ import shutil
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -15,16 +14,17 @@ from typing import Any
 from tokassay.corpora.fetch import cache_dir
 from tokassay.engines.environments import interpreter, with_version
 from tokassay.engines.roster import EngineSpec
-from tokassay.harness.cases import vocabulary_of
-from tokassay.harness.errors import InputError
+from tokassay.harness.cases import load_for, vocabulary_of
+from tokassay.harness.errors import InputError, writing
 from tokassay.harness.hosts import find_spec, target
-from tokassay.harness.load import Loaded, load_vocabulary
+from tokassay.harness.load import Loaded
 from tokassay.harness.materialize import materialize
 from tokassay.harness.pieces import view
 from tokassay.harness.vectors import Recorded, Vector
 
 LIMIT_S = 60
 SHOWN = 200  # bytes of a document that a report spells out
+_LOADED: dict[str, Loaded] = {}
 
 
 @dataclass(frozen=True)
@@ -44,14 +44,15 @@ class Reproducer:
         return f"{self.vector.id}-{self.engine}"
 
     def write(self, folder: Path) -> list[Path]:
-        """Write all of it; the paths."""
-        folder.mkdir(parents=True, exist_ok=True)
+        """Write all of it; the paths. Raises InputError."""
         made = [folder / f"{self.stem}.py", folder / f"{self.stem}.md"]
-        made[0].write_text(self.script, encoding="utf-8")
-        made[1].write_text(self.report, encoding="utf-8")
-        if self.vocabulary is not None:
-            made.append(folder / self.vocabulary_name)
-            shutil.copyfile(self.vocabulary, made[-1])
+        with writing(f"--out {folder}", "name a folder that can be made and written"):
+            folder.mkdir(parents=True, exist_ok=True)
+            made[0].write_text(self.script, encoding="utf-8")
+            made[1].write_text(self.report, encoding="utf-8")
+            if self.vocabulary is not None:
+                made.append(folder / self.vocabulary_name)
+                shutil.copyfile(self.vocabulary, made[-1])
         return made
 
 
@@ -65,7 +66,7 @@ def reproducer(vector: Vector, engine: str | None, roster: Mapping[str, EngineSp
             f"the roster does not say how a script calls {spec.name} to {vector.operation}", where=spec.source,
             remedy=f"add a table [{spec.name}.reproduce] (docs/ADDING_AN_ENGINE.md)",
         )
-    loaded = _loaded(vocabulary_of(vector))
+    loaded = _loaded(vector)
     asked = vector.asked_of(loaded.contract)
     contract = target(spec.name, asked, roster).contract
     path, name = None, ""
@@ -105,10 +106,12 @@ def run(made: Reproducer, folder: Path, roster: Mapping[str, EngineSpec]) -> tup
     return done.returncode, done.stdout + done.stderr
 
 
-@cache
-def _loaded(name: str) -> Loaded:
-    """A vocabulary, once for all vectors of it."""
-    return load_vocabulary(name)
+def _loaded(vector: Vector) -> Loaded:
+    """Its vocabulary, loaded once for all vectors of it."""
+    name = vocabulary_of(vector)
+    if name not in _LOADED:
+        _LOADED[name] = load_for(vector)
+    return _LOADED[name]
 
 
 def _wrong(vector: Vector, engine: str | None) -> Recorded:

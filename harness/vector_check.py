@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,10 +11,10 @@ from packaging.version import InvalidVersion, Version
 from tokassay.engines.environments import installed
 from tokassay.engines.roster import EngineSpec
 from tokassay.harness.answers import Answer
-from tokassay.harness.cases import vocabulary_of
+from tokassay.harness.cases import load_for, vocabulary_of
 from tokassay.harness.errors import AGREED, MISMATCH, NOTHING
 from tokassay.harness.hosts import ORACLE, Target, target
-from tokassay.harness.load import Loaded, load_vocabulary
+from tokassay.harness.load import Loaded
 from tokassay.harness.probe import Probed, probe_all, within
 from tokassay.harness.vectors import Recorded, Vector
 
@@ -77,7 +78,7 @@ def check(
     for vector in vectors:
         name = vocabulary_of(vector)
         if name not in loaded:
-            loaded[name] = load_vocabulary(name)
+            loaded[name] = load_for(vector)
         asked = vector.asked_of(loaded[name].contract)
         for engine in engines:
             found = target(engine, asked, roster, where="tokassay vectors")
@@ -87,6 +88,9 @@ def check(
             reason = vector.holds_for(found.contract)
             if vector.operation not in found.spec.operations:
                 reason = f"the engine has no {vector.operation}"
+            if not installed(found.spec):
+                who = re.split("[:@]", engine)[0]  # with its version, where one was asked for
+                reason = f"{who} is not installed; run: tokassay engines install {who}"
             if reason:
                 rows.append(Checked(vector, found.spec.name, found.spec.pinned, UNSUPPORTED, reason=reason))
             else:

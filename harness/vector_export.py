@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tokassay.harness.cases import vocabulary_of
-from tokassay.harness.load import Loaded, load_vocabulary
+from tokassay.harness.cases import load_for, vocabulary_of
+from tokassay.harness.load import Loaded
 from tokassay.harness.vectors import SCHEMA, VectorFile
 
 ABOUT = (
@@ -24,7 +24,7 @@ def exported(held: Sequence[VectorFile]) -> dict[str, Any]:
         for vector in file.vectors:
             name = vocabulary_of(vector)
             if name not in loaded:
-                loaded[name] = load_vocabulary(name)
+                loaded[name] = load_for(vector)
             contract = vector.asked_of(loaded[name].contract)
             contracts[contract.digest] = contract.to_json()
             rows.append({**vector.to_json(), "contract_digest": contract.digest, "file": file.path.name})

@@ -14,17 +14,20 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from packaging.version import InvalidVersion, Version
-from tokassay.harness.answers import Answer
+from tokassay.harness.answers import ANSWER_FIELDS, Answer, Field, check_fields, is_hex, is_number, is_text
 from tokassay.harness.contract import Contract
 from tokassay.harness.domains import BYTES, NEUTRAL, domain_of
-from tokassay.harness.errors import InputError
+from tokassay.harness.errors import InputError, writing
 
 SCHEMA = "tokassay.vectors/2"
 READABLE = ("tokassay.vectors/1", SCHEMA)
@@ -32,7 +35,61 @@ MUST, MUST_NOT, DECLARED = LEVELS = ("must", "must-not", "declared")
 STAGES = ("", "special", "normalize", "scan", "classify", "pretokenize", "merge", "lookup", "decode", "process")
 ENCODE = "encode"
 OPERATIONS = (ENCODE, "decode", "decode_stream")
+WAIT_S = 10.0  # for another's change: it takes milliseconds
+MAX_DOCUMENT = 2**30
 DEFAULTS = {"specials": "off", "byte_policy": "byte-alphabet", "unicode": "16.0"}
+
+
+def _named(value: Any) -> bool:
+    return is_text(value) and value != ""
+
+
+def _repeated(value: Any) -> bool:
+    if not isinstance(value, dict) or value.keys() != {"hex", "times"} or not is_hex(value["hex"]):
+        return False
+    return is_number(value["times"], 1, MAX_DOCUMENT // max(1, len(bytes.fromhex(value["hex"]))))
+
+
+def _span(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(map(is_number, value)) and value[0] <= value[1]
+
+
+def _version(value: Any) -> bool:
+    try:
+        return str(Version(value)) != ""
+    except (TypeError, InvalidVersion):
+        return False
+
+
+def _one_of(words: Sequence[str]) -> Field:
+    return Field(lambda value: value in words, " | ".join(filter(None, words)))
+
+
+TEXT = Field(is_text, "a text")
+FIELDS: Mapping[str, Field] = {
+    # It is a part of the names of files (`reproduce`): no folder can be named by it.
+    "id": Field(
+        lambda value: is_text(value) and re.fullmatch(r"(?!\.)[A-Za-z0-9_.-]+", value) is not None,
+        "letters, digits, `-`, `_` and `.`, the first of them no `.`",
+    ),
+    "vocabulary": Field(_named, "a name (tokassay vocab list), or a path beside the file"),
+    "level": _one_of(LEVELS), "operation": _one_of(OPERATIONS), "stage": _one_of(STAGES),
+    "contract": Field(lambda value: isinstance(value, dict), "an object: what differs from the vocabulary's contract"),
+    "flags": Field(is_text, "a list of words", each=True),
+    "input_hex": Field(is_hex, "the document in hex"),
+    "input_repeat": Field(_repeated, "`hex`, and `times` from 1 on: at most 1 GiB of document", null=True),
+    **{name: field for name, field in ANSWER_FIELDS.items() if name != "text_hex"},
+    "outcome": _one_of(("ids", "reject")),
+    "spans": Field(_span, "pairs of byte offsets, begin and end of each token", each=True, null=True),
+    "title": TEXT, "rule": TEXT, "source": TEXT,
+    "engines": Field(lambda value: isinstance(value, dict), "a list of objects: what engines gave", each=True),
+    "contract_digest": TEXT, "file": TEXT,  # of an export
+}
+RECORDED: Mapping[str, Field] = {
+    "engine": Field(_named, "the engine's name"), "version": Field(_version, 'a version such as "1.0.2"'),
+    "like": TEXT, **ANSWER_FIELDS,
+}
+PLAIN = ("id", "vocabulary", "input_hex", "operation", "stage", "title", "rule", "source")  # kept as they are written
 
 
 @dataclass(frozen=True)
@@ -83,7 +140,7 @@ class Vector:
 
     def asked_of(self, contract: Contract) -> Contract:
         """The vocabulary's contract with this vector's fields."""
-        return Contract.from_json({**contract.to_json(), **self.contract}, where=f"{self.where}, {self.id}")
+        return Contract.from_json({**contract.to_json(), **self.contract}, where=self.where or self.id)
 
     def holds_for(self, contract: Contract) -> str:
         """"" where the vector holds under these variants, else which it is for."""
@@ -156,6 +213,15 @@ class VectorFile:
     def find(self, name: str) -> Vector | None:
         return next((one for one in self.vectors if one.id == name), None)
 
+    def with_new(self, vector: Vector) -> VectorFile:
+        """The file with one vector more. Raises InputError where there is one of its id."""
+        if self.find(vector.id) is not None:
+            raise InputError(
+                f"there is a vector {vector.id!r}", where=str(self.path),
+                remedy="take another id, or `tokassay vectors record`",
+            )
+        return replace(self, vectors=(*self.vectors, vector))
+
     def with_vector(self, vector: Vector) -> VectorFile:
         """The file with this vector, in the place of the one of its id where there is one."""
         if self.find(vector.id) is None:
@@ -170,10 +236,14 @@ class VectorFile:
         return "\n".join(["{", *lines, ' "vectors": [', ",\n".join(rows), " ]", "}"]) + "\n"
 
     def save(self) -> None:
-        """Write it, whole or not at all."""
+        """Write it, whole or not at all. Raises InputError."""
         part = self.path.with_name(f".{self.path.name}.{os.getpid()}")
-        part.write_text(self.text(), encoding="utf-8")
-        os.replace(part, self.path)
+        with writing(str(self.path)):
+            try:
+                part.write_text(self.text(), encoding="utf-8")
+                os.replace(part, self.path)
+            finally:
+                part.unlink(missing_ok=True)
 
 
 def shipped() -> list[Path]:
@@ -184,28 +254,81 @@ def shipped() -> list[Path]:
 
 def load(path: Path, *, missing: bool = False) -> VectorFile:
     """A file of vectors. `missing`: one that is not there is an empty one. Raises InputError."""
-    if missing and not path.exists():
-        return VectorFile(path)
     try:
+        there = path.exists()
+        if missing and not there:
+            return VectorFile(path)
+        if there and not path.is_file():  # whoever reads a device or a pipe may never be done
+            raise InputError("no regular file", where=str(path), remedy="give the path of a file of vectors")
         root = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except InputError:
+        raise
+    except (OSError, ValueError, RecursionError) as error:
+        reason = getattr(error, "strerror", None) or error
         raise InputError(
-            f"cannot be read: {error}", where=str(path), remedy="name a file of vectors (tokassay vectors export)"
+            f"cannot be read: {reason}", where=str(path), remedy="name a file of vectors (tokassay vectors export)"
         ) from None
-    if not isinstance(root, dict) or root.get("schema") not in READABLE:
+    schema = root.get("schema") if isinstance(root, dict) else None
+    if schema not in READABLE:
+        found = "it has no `schema`" if schema is None else f"its `schema` is {schema!r}"
         raise InputError(
-            "not a file of vectors", where=str(path), remedy=f"its `schema` must be one of {', '.join(READABLE)}"
+            f"not a file of vectors: {found}", where=str(path), remedy=f"`schema` must be {' or '.join(READABLE)}"
         )
     rows = root.get("vectors")
     if not isinstance(rows, list):
         raise InputError("no list `vectors`", where=str(path), remedy="see docs/FORMATS.md#vectors")
     made = tuple(parse(row, f"{path}, vector {n}") for n, row in enumerate(rows, 1))
-    seen: set[str] = set()
-    for one in made:
-        if one.id in seen:
-            raise InputError(f"two vectors are called {one.id!r}", where=str(path), remedy="give one another id")
-        seen.add(one.id)
+    places: dict[str, int] = {}
+    for n, one in enumerate(made, 1):
+        if (before := places.setdefault(one.id, n)) != n:
+            raise InputError(
+                f"vectors {before} and {n} are both called {one.id!r}", where=str(path), remedy="give one another id"
+            )
     return VectorFile(path, made, {key: value for key, value in root.items() if key not in ("schema", "vectors")})
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Around reading, changing and saving a file: others wait, so that no change is lost. Raises InputError.
+
+    The folder is what is locked: the file itself is replaced, and nothing is left behind. Where a folder cannot be
+    locked (Windows, some network drives), a file beside it stands for the lock.
+    """
+    folder, beside = path.absolute().parent, path.with_name(f".{path.name}.lock")
+    with ExitStack() as stack:
+        try:
+            import fcntl
+
+            opened = os.open(folder, os.O_RDONLY)
+            stack.callback(os.close, opened)
+            fcntl.flock(opened, fcntl.LOCK_EX)
+        except (ImportError, OSError):
+            with writing(str(path)):
+                _create(beside)
+            stack.callback(beside.unlink, missing_ok=True)
+        yield
+
+
+def _create(lock: Path) -> None:
+    """The lock file, made by us alone. Raises InputError after a while: whoever made it may have died."""
+    limit = time.monotonic() + WAIT_S
+    while True:
+        try:
+            os.close(os.open(lock, os.O_CREAT | os.O_EXCL))
+            return
+        except FileExistsError:
+            if time.monotonic() > limit:
+                raise InputError(
+                    f"locked for more than {WAIT_S:g} s", where=str(lock),
+                    remedy="remove it, if no other `tokassay vectors` is running",
+                ) from None
+            time.sleep(0.05)
+
+
+def change(path: Path, changed: Callable[[VectorFile], VectorFile], *, missing: bool = False) -> None:
+    """The file as it is now, changed and saved, with nobody in between. Raises InputError."""
+    with locked(path):
+        changed(load(path, missing=missing)).save()
 
 
 def load_all(paths: Sequence[Path] = ()) -> list[VectorFile]:
@@ -228,43 +351,29 @@ def find(name: str, held: Iterable[VectorFile]) -> tuple[VectorFile, Vector]:
 
 def parse(row: Any, where: str) -> Vector:
     """One vector of a file. Raises InputError that names it."""
-    if not isinstance(row, dict):
-        raise InputError("not an object", where=where, remedy="see docs/FORMATS.md#vectors")
-    where = f"{where} {row.get('id', '')!r}"
-
-    def wrong(what: str, remedy: str) -> InputError:
-        return InputError(what, where=where, remedy=remedy)
-
-    for name in ("id", "vocabulary"):
-        if not isinstance(row.get(name), str) or not row[name]:
-            raise wrong(f"no {name}", f"give `{name}`")
-    try:
-        repeat = row.get("input_repeat")
-        times = None if repeat is None else (str(repeat["hex"]), int(repeat["times"]))
-        bytes.fromhex(row["input_hex"] if times is None else times[0])
-        spans = None if row.get("spans") is None else tuple((int(a), int(b)) for a, b in row["spans"])
-        contract = dict(row.get("contract", {}))
-        engines = tuple(
-            Recorded(
-                str(one["engine"]), str(Version(one["version"])), Answer.from_json(one, where), str(one.get("like", ""))
-            )
-            for one in row.get("engines", ())
-        )
-    except (KeyError, TypeError, ValueError, InvalidVersion) as error:
-        raise wrong(f"{type(error).__name__} {error}", "see docs/FORMATS.md#vectors") from None
+    if isinstance(row, Mapping) and row.get("id"):
+        where = f"{where} {row['id']!r}"
+    check_fields(row, FIELDS, where, ("id", "vocabulary"))
+    repeat = row.get("input_repeat")
+    if (repeat is None) == ("input_hex" not in row):
+        which = "no `input_hex`" if repeat is None else "both `input_hex` and `input_repeat`"
+        raise InputError(which, where=where, remedy="give `input_hex`, or `input_repeat` with `hex` and `times`")
+    contract, spans = dict(row.get("contract", {})), row.get("spans")
     answer = Answer.from_json(row, where)
     usual = DECLARED if "byte_policy" in contract else MUST
     level = row.get("level", MUST_NOT if answer.outcome == "reject" else usual)
-    operation, stage = row.get("operation", "encode"), row.get("stage", "")
-    allowed = (("level", level, LEVELS), ("operation", operation, OPERATIONS), ("stage", stage, STAGES))
-    for name, value, values in allowed:
-        if value not in values:
-            raise wrong(f"{name} is {value!r}", f"use {' | '.join(word for word in values if word)}")
     if (level == MUST_NOT) != (answer.outcome == "reject"):
-        raise wrong(f"level {level} and outcome {answer.outcome}", "`must-not` is for what is refused, and only it")
+        raise InputError(f"level {level} and outcome {answer.outcome}", where=where,
+                         remedy="`must-not` is for what is refused, and only it")
     return Vector(
-        id=row["id"], vocabulary=row["vocabulary"], answer=answer, input_hex=row.get("input_hex", ""), repeat=times,
-        operation=operation, contract=contract, level=level, flags=tuple(map(str, row.get("flags", ()))), stage=stage,
-        title=str(row.get("title", "")), rule=str(row.get("rule", "")), source=str(row.get("source", "")),
-        spans=spans, engines=engines, where=where,
+        answer=answer, repeat=None if repeat is None else (repeat["hex"], repeat["times"]), contract=contract,
+        level=level, flags=tuple(row.get("flags", ())), where=where,
+        spans=None if spans is None else tuple((first, last) for first, last in spans),
+        engines=tuple(_recorded(one, f"{where}, engine {n}") for n, one in enumerate(row.get("engines", ()), 1)),
+        **{name: row[name] for name in PLAIN if name in row},
     )
+
+
+def _recorded(row: Any, where: str) -> Recorded:
+    check_fields(row, RECORDED, where, ("engine", "version"))
+    return Recorded(row["engine"], str(Version(row["version"])), Answer.from_json(row, where), row.get("like", ""))

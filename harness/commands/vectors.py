@@ -40,8 +40,10 @@ def list_vectors(
     ]
     if markdown is not None:
         from tokassay.harness import vector_table
+        from tokassay.harness.errors import writing
 
-        markdown.write_text(vector_table.markdown(rows), encoding="utf-8")
+        with writing(f"--markdown {markdown}"):
+            markdown.write_text(vector_table.markdown(rows), encoding="utf-8")
     if as_json:
         print_json({"schema": vectors.SCHEMA, "vectors": [one.to_json() for one in rows]})
         return
@@ -105,6 +107,8 @@ def check(
     unasked = Counter((row.engine, row.reason) for row in rows if row.verdict == vector_check.UNSUPPORTED)
     for (engine, reason), count in unasked.items():
         print(f"unsupported: {engine}, {count} vectors: {reason}")
+    if not chosen:
+        print(f"nothing was checked: no vectors in {', '.join(str(one.path) for one in held)}")
     raise typer.Exit(code)
 
 
@@ -144,12 +148,24 @@ def add(
     from tokassay.harness.errors import InputError
     from tokassay.harness.input import read_document
 
+    for option, given in (("--rule", rule), ("--source", source)):
+        if not given.strip():
+            raise InputError("it is empty", where=option, remedy="say why the answer is right, and who says so")
     what = asked(vocab, pattern, contract, specials, roster)
     unit = read_document(hexadecimal, text, None)
     held = vectors.load(file, missing=True)
-    if held.find(name) is not None:
-        raise InputError(f"there is a vector {name!r}", where=str(file), remedy="take another id, or `vectors record`")
-    case = cases.Case(what.loaded, what.contract, unit * times)
+    fields = {"specials": "on"} if specials else {}
+    fields |= {key: getattr(what.contract, key) for key in ("byte_policy", "unicode") if contract and
+               getattr(what.contract, key) != vectors.DEFAULTS[key]}
+    row: dict[str, Any] = {
+        "id": name, "vocabulary": vocab, "operation": operation, "contract": fields, "flags": flag or [],
+        "stage": stage, "title": title, "rule": rule, "source": source,
+    }
+    row |= {"input_hex": unit.hex()} if times == 1 else {"input_repeat": {"hex": unit.hex(), "times": times}}
+    where = f"{file}, vector {len(held.vectors) + 1}"
+    draft = vectors.parse({**row, "ids": []}, where)
+    held.with_new(draft)  # what is wrong so far is said before anyone is asked, which takes long
+    case = cases.Case(what.loaded, what.contract, draft.document)
     answer = cases.by_oracle(case, what.roster)
     if expect is not None:
         told = cases.parse_ids(expect)
@@ -160,18 +176,9 @@ def add(
         answer = told
     if answer is None:
         raise InputError("no oracle for this vocabulary", where="--expect", remedy="give the right ids")
-    fields = {"specials": "on"} if specials else {}
-    fields |= {key: getattr(what.contract, key) for key in ("byte_policy", "unicode") if contract and
-               getattr(what.contract, key) != vectors.DEFAULTS[key]}
-    row: dict[str, Any] = {
-        "id": name, "vocabulary": vocab, "operation": operation, "contract": fields, "flags": flag or [],
-        "stage": stage, "title": title,
-        "rule": rule, "source": source, **({"ids": None} if answer.outcome == "reject" else answer.to_json()),
-    }
-    row |= {"input_hex": unit.hex()} if times == 1 else {"input_repeat": {"hex": unit.hex(), "times": times}}
-    made = vectors.parse(row, f"{file}, vector {len(held.vectors) + 1}")
-    made = _recorded(made, engine or [], what.roster, timeout)
-    held.with_vector(made).save()
+    made = vectors.parse(row | ({"ids": None} if answer.outcome == "reject" else answer.to_json()), where)
+    made = made.recorded(*_answers(made, engine or [], what.roster, timeout))
+    vectors.change(file, lambda now: now.with_new(made), missing=True)
     if as_json:
         print_json(made.to_json())
     else:
@@ -196,8 +203,12 @@ def record(
     held, vector = vectors.find(name, files)
     if like:
         vectors.find(like, files)
-    made = _recorded(vector, engines, load_roster(*(roster or ())), timeout, like)
-    held.with_vector(made).save()
+    rows = _answers(vector, engines, load_roster(*(roster or ())), timeout, like)
+    made = vector.recorded(*rows)
+    # Others may have recorded meanwhile: only these answers are put into the file as it is now.
+    vectors.change(held.path, lambda now: now.with_vector(vectors.find(name, [now])[1].recorded(*rows)))
+    # Without --file it may be a file of the package; of --json, standard output is the vector alone.
+    typer.echo(f"recorded in {held.path}", err=as_json)
     if as_json:
         print_json(made.to_json())
         return
@@ -205,8 +216,8 @@ def record(
         print(f"{one.engine} {one.version}: {'right' if made.right(one.answer) else 'wrong'}: {one.answer.told()}")
 
 
-def _recorded(vector: Any, engines: list[str], roster: Any, timeout: float | None, like: str = "") -> Any:
-    """The vector with the answers of these engines. Raises InputError for one that cannot be asked."""
+def _answers(vector: Any, engines: list[str], roster: Any, timeout: float | None, like: str = "") -> list[Any]:
+    """The answers of these engines, to be recorded. Raises InputError for one that cannot be asked."""
     from tokassay.harness import vector_check, vectors
     from tokassay.harness.errors import NOTHING, InputError
 
@@ -219,7 +230,7 @@ def _recorded(vector: Any, engines: list[str], roster: Any, timeout: float | Non
                 exit_code=NOTHING,
             )
         rows.append(vectors.Recorded(row.engine, row.version, row.answer, like))
-    return vector.recorded(*rows)
+    return rows
 
 
 @app.command()
@@ -228,9 +239,14 @@ def export(
 ) -> None:
     """All vectors as one file that needs nothing of ours: whole contracts, and the digests of the vocabularies."""
     from tokassay.harness import vector_export, vectors
+    from tokassay.harness.errors import InputError, writing
 
-    root = vector_export.exported(vectors.load_all(file or ()))
-    out.write_text(json.dumps(root, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    held = vectors.load_all(file or ())
+    root = vector_export.exported(held)
+    with writing(f"--out {out}"):
+        if out.exists() and any(out.samefile(one.path) for one in held):
+            raise InputError("it is one of the files that are read", where=f"--out {out}", remedy="name another file")
+        out.write_text(json.dumps(root, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     told = {"written": str(out), "vectors": len(root["vectors"]), "contracts": len(root["contracts"])}
     print_json(told) if as_json else print(f"{told['vectors']} vectors of {told['contracts']} contracts: {out}")
 

@@ -151,10 +151,30 @@ ROW = {"id": "a", "vocabulary": "gpt2", "input_hex": "61", "ids": [64]}
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"id": ""}, "no id"), ({"input_hex": "6"}, "ValueError"), ({"level": "shall"}, "level is 'shall'"),
-        ({"ids": ["x"]}, "not an answer"), ({"level": "must-not"}, "level must-not and outcome ids"),
-        ({"engines": [{"engine": "x", "version": "one"}]}, "InvalidVersion"), ({"stage": "guess"}, "stage is 'guess'"),
-        ({"ids": [2**32]}, "not an answer"), ({"operation": "train"}, "operation is 'train'"),
+        ({"id": ""}, '`id` is ""'), ({"id": None}, "`id` is null"), ({"id": "../../evil"}, '`id` is "../../evil"'),
+        ({"id": ".hidden"}, "`id` is"), ({"id": "a/b"}, "`id` is"), ({"id": "a\n"}, "`id` is"),
+        ({"vocabulary": None}, "`vocabulary` is null"), ({"level": "shall"}, '`level` is "shall"'),
+        ({"level": "must-not"}, "level must-not and outcome ids"), ({"stage": "guess"}, '`stage` is "guess"'),
+        ({"operation": "train"}, '`operation` is "train"'), ({"operaton": "decode"}, "unknown field 'operaton'"),
+        ({"input_hex": "6"}, '`input_hex` is "6"'), ({"input_hex": None}, "`input_hex` is null"),
+        ({"input_repeat": {"hex": "61", "times": 2}}, "both `input_hex` and `input_repeat`"),
+        ({"ids": ["x"]}, '`ids` has "x" in place 1'), ({"ids": [1, 1.5]}, "`ids` has 1.5 in place 2"),
+        ({"ids": [True]}, "`ids` has true in place 1"), ({"ids": [2**40]}, "`ids` has 1099511627776 in place 1"),
+        ({"ids": [-1]}, "`ids` has -1 in place 1"), ({"ids": "12"}, '`ids` is "12", not a list'),
+        ({"outcome": "nosuch"}, '`outcome` is "nosuch"'), ({"outcome": "crash"}, '`outcome` is "crash"'),
+        ({"outcome": "reject"}, "outcome reject with `ids`"), ({"count": 1}, "outcome ids with `count`"),
+        ({"outcome": "ids", "ids": None}, "outcome ids without `ids`"),
+        ({"ids": None, "outcome": "ids", "head": [1]}, "outcome ids without `count`"),
+        ({"contract": "x"}, '`contract` is "x"'), ({"flags": "digits"}, '`flags` is "digits", not a list'),
+        ({"spans": [[0]]}, "`spans` has [0] in place 1"), ({"title": 3}, "`title` is 3"),
+        ({"rule": "\ud800"}, "`rule` is "),
+        ({"engines": "x"}, '`engines` is "x", not a list'), ({"engines": ["x"]}, '`engines` has "x" in place 1'),
+        ({"engines": [{"engine": "x"}]}, "no `version`"),
+        ({"engines": [{"engine": "x", "version": "one"}]}, '`version` is "one"'),
+        ({"engines": [{"engine": "x", "version": "1", "outcome": "nosuch"}]}, '`outcome` is "nosuch"'),
+        ({"engines": [{"engine": "x", "version": "1"}]}, "outcome ids without `ids`"),
+        ({"engines": [{"engine": "x", "version": "1", "outcome": "text"}]}, "outcome text without `text_hex`"),
+        ({"engines": [{"engine": "x", "version": "1", "idz": []}]}, "unknown field 'idz'"),
     ],
 )
 def test_a_bad_vector_is_named_with_its_file(tmp_path: Path, changes: dict[str, Any], said: str) -> None:
@@ -165,11 +185,45 @@ def test_a_bad_vector_is_named_with_its_file(tmp_path: Path, changes: dict[str, 
     assert said in str(caught.value) and "v.json, vector 2" in caught.value.where and caught.value.remedy
 
 
+@pytest.mark.parametrize(("lacking", "said"), [
+    ("id", "no `id`"), ("vocabulary", "no `vocabulary`"), ("input_hex", "no `input_hex`"), ("ids", "without `ids`"),
+])
+def test_what_a_vector_lacks_is_named(lacking: str, said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        vectors.parse({name: value for name, value in ROW.items() if name != lacking}, "v.json, vector 2")
+    assert said in str(caught.value) and "v.json, vector 2" in caught.value.where and caught.value.remedy
+
+
+@pytest.mark.parametrize("repeat", [
+    {"hex": "6162", "times": 10**12}, {"hex": "61", "times": 2**30 + 1}, {"hex": "61", "times": -5},
+    {"hex": "61", "times": 0}, {"hex": "61", "times": 2.0}, {"hex": "6", "times": 2}, {"hex": "61"}, "61",
+])
+def test_a_document_is_repeated_within_reason(repeat: Any) -> None:
+    row = {"id": "a", "vocabulary": "gpt2", "ids": [64]}
+    assert vectors.parse({**row, "input_repeat": {"hex": "61", "times": 2**30}}, "x").repeat == ("61", 2**30)
+    with pytest.raises(InputError, match="`input_repeat` is ") as caught:
+        vectors.parse({**row, "input_repeat": repeat}, "v.json, vector 1")
+    assert "v.json, vector 1 'a'" in caught.value.where and "1 GiB" in caught.value.remedy
+
+
+def test_a_misspelt_field_has_its_name_beside_it() -> None:
+    with pytest.raises(InputError) as caught:
+        vectors.parse({**ROW, "operaton": "decode"}, "x")
+    assert "did you mean operation?" in caught.value.remedy
+
+
+def test_what_is_no_regular_file_is_not_read(tmp_path: Path) -> None:
+    for path in (Path("/dev/zero"), tmp_path):
+        with pytest.raises(InputError, match="no regular file"):
+            vectors.load(path, missing=True)
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("{", "cannot be read"), ("[]", "not a file of vectors"), ('{"schema": "tokassay.vectors/9"}', "not a file of"),
+    [("{", "cannot be read"), ("[]", "not a file of vectors"), ("{}", "it has no `schema`"),
+     ('{"schema": "tokassay.vectors/9"}', "its `schema` is 'tokassay.vectors/9'"),
      ('{"schema": "tokassay.vectors/2"}', "no list `vectors`"),
-     (json.dumps({"schema": vectors.SCHEMA, "vectors": [ROW, ROW]}), "two vectors are called 'a'")],
+     (json.dumps({"schema": vectors.SCHEMA, "vectors": [ROW, ROW]}), "vectors 1 and 2 are both called 'a'")],
 )
 def test_a_bad_file_is_named(tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "v.json").write_text(text)
@@ -237,8 +291,8 @@ def test_a_check_says_what_there_is_to_do(
     assert "tokassay vectors record two-digits planted" in out
     status, _, err = run(capsys, "record", "two-digits", "planted", "--like", "three-digits", *options)
     assert (status, "no vector is called 'three-digits'" in err) == (2, True)
-    status, _, _ = run(capsys, "record", "two-digits", "planted", *options)
-    assert status == 0
+    status, out, _ = run(capsys, "record", "two-digits", "planted", *options)
+    assert status == 0 and f"recorded in {options[-1]}" in out
     assert run(capsys, "check", "planted", *options)[0] == 0
     listed = json.loads(run(capsys, "list", *options[2:], "--json")[1])["vectors"]
     assert [(row["version"], row["ids"]) for row in listed[0]["engines"]] == [("1.0", [16, 17]), ("1.1", [1065])]
@@ -263,6 +317,30 @@ def test_a_vector_of_other_variants_is_not_for_this_engine(
     assert run(capsys, "check", "planted", "--id", "broken", *options)[0] == 4
 
 
+def test_a_check_of_nothing_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    vectors.VectorFile(tmp_path / "none.json").save()
+    status, out, _ = run(capsys, "check", "oracle", "--file", str(tmp_path / "none.json"))
+    assert (status, f"nothing was checked: no vectors in {tmp_path / 'none.json'}" in out) == (4, True)
+
+
+def test_a_version_that_is_not_installed_is_named_with_its_version(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "check", "tiktoken==0.0.1:replace", "--id", "pb-001", "--json")
+    assert (status, json.loads(out)["rows"][0]["reason"]) == (
+        4, "tiktoken==0.0.1 is not installed; run: tokassay engines install tiktoken==0.0.1"
+    )
+
+
+@pytest.mark.parametrize("words", [("check", "oracle"), ("export", "--out", "OUT"), ("reproduce", "two-digits")])
+def test_an_unknown_vocabulary_is_named_with_its_vector(
+    planted: Callable[..., list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    options = planted("1.0", replace(TWO_DIGITS, vocabulary="nosuch"))
+    given = [word.replace("OUT", str(tmp_path / "out.json")) for word in words]
+    status, _, err = run(capsys, *given, *(options[2:] if words[0] == "export" else options))
+    assert status == 2 and "--vocab" not in err
+    assert f"{tmp_path / 'own.json'}, vector 1 'two-digits': `vocabulary`: no encoding and no file" in err
+
+
 # -- add, export, reproduce ----------------------------------------------------------------------------------
 
 
@@ -279,6 +357,14 @@ def test_a_vector_is_added_with_the_oracles_ids(
     assert status == 2 and "there is a vector 'mine'" in err
     status, _, err = run(capsys, "add", "other", *words, "--expect", "16 17", *options)
     assert status == 2 and "the oracle gives 1065" in err
+    wrong = [
+        (("--rule", " "), "--rule: it is empty"), (("--source", ""), "--source: it is empty"),
+        (("--expect", "abc"), "--expect: 'abc' is no id"), (("--expect", "99999999999"), "'99999999999' is no id"),
+        (("--times", "99999999999"), "at most 1 GiB"), (("--stage", "guess"), '`stage` is "guess"'),
+    ]
+    for changed, said in wrong:
+        status, _, err = run(capsys, "add", "other", *words, *changed, *options)
+        assert (status, said in err, err.count("\n")) == (2, True, 1), err
     status, _, err = run(capsys, "record", "mine", "gigatoken==0.0.0", *options)
     assert status == 4 and "was not asked" in err
 
@@ -294,6 +380,9 @@ def test_export_is_whole_without_us(
     assert root["contracts"][row["contract_digest"]]["pretokenizer"][0].startswith("'s|'t")
     assert root["vocabularies"]["gpt2"]["file_sha256"].startswith("306cd27f")
     assert vectors.load(tmp_path / "all.json").vectors[0].answer.same(TWO_DIGITS.answer)
+    before = (tmp_path / "own.json").read_text()
+    status, _, err = run(capsys, "export", "--out", str(tmp_path / "own.json"), *options[2:])
+    assert (status, "one of the files that are read" in err, (tmp_path / "own.json").read_text()) == (2, True, before)
 
 
 def test_a_reproducer_runs_by_itself(
@@ -326,6 +415,85 @@ def test_every_shipped_divergence_has_a_reproducer() -> None:
                 assert one.rule in made.report and "://" not in made.script
     with pytest.raises(InputError, match="no wrong answer of tokie is recorded in pb-001"):
         reproducer(vectors.find("pb-001", vectors.load_all())[1], "tokie", roster)
+
+
+HOLDS = """
+import sys, time
+from pathlib import Path
+from tokassay.harness import vectors
+
+def slow(now):
+    print("held", flush=True)
+    time.sleep(0.5)
+    return now.with_new(vectors.parse({"id": sys.argv[2], "vocabulary": "gpt2", "input_hex": "61", "ids": [64]}, "x"))
+
+vectors.change(Path(sys.argv[1]), slow, missing=True)
+"""
+
+
+@pytest.mark.parametrize("fcntl", [True, False])
+def test_changes_at_once_are_all_kept(tmp_path: Path, fcntl: bool) -> None:
+    script = HOLDS if fcntl else "import sys; sys.modules['fcntl'] = None" + HOLDS
+    started = [
+        subprocess.Popen([sys.executable, "-c", script, str(tmp_path / "v.json"), name]) for name in ("a", "b", "c")
+    ]
+    assert [one.wait() for one in started] == [0, 0, 0]
+    assert sorted(one.id for one in vectors.load(tmp_path / "v.json").vectors) == ["a", "b", "c"]
+    assert [path.name for path in tmp_path.iterdir()] == ["v.json"]
+
+
+def test_a_lock_that_stays_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    monkeypatch.setattr(vectors, "WAIT_S", 0.1)
+    (tmp_path / ".v.json.lock").touch()
+    with pytest.raises(InputError, match="locked for more than") as caught, vectors.locked(tmp_path / "v.json"):
+        pass
+    assert ".v.json.lock" in caught.value.where and "remove it" in caught.value.remedy
+
+
+def test_what_another_recorded_meanwhile_is_kept(
+    planted: Callable[..., list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    options = planted("1.1", **{"3132": [1065]})
+    asked = vector_check.check
+    other = Vector("other", "gpt2", Answer.of([64]), "61")
+
+    def meanwhile(*given: Any, **named: Any) -> Any:
+        renewed = TWO_DIGITS.recorded(Recorded("planted", "1.0", Answer.of([1])))
+        vectors.change(tmp_path / "own.json", lambda now: now.with_vector(renewed).with_new(other))
+        return asked(*given, **named)
+
+    monkeypatch.setattr(vector_check, "check", meanwhile)
+    assert run(capsys, "record", "two-digits", "planted", *options)[0] == 0
+    two, more = vectors.load(tmp_path / "own.json").vectors
+    assert [(row.version, row.answer.ids) for row in two.engines] == [("1.0", (1,)), ("1.1", (1065,))]
+    assert more.id == "other"
+    vectors.VectorFile(tmp_path / "own.json", (TWO_DIGITS,)).save()
+    words = ["--text", "12", "--rule", "r", "--source", "s", "--engine", "planted"]
+    assert run(capsys, "add", "mine", *words, *options)[0] == 0
+    assert [one.id for one in vectors.load(tmp_path / "own.json").vectors] == ["two-digits", "other", "mine"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("add", "x", "--text", "12", "--rule", "r", "--source", "s", "--file", "BAD/v.json"),
+        ("export", "--out", "BAD/v.json"),
+        ("list", "--markdown", "BAD/page.md"), ("reproduce", "two-digits", "--out", "BAD/out"),
+    ],
+)
+def test_what_cannot_be_written_is_said_in_a_line(
+    planted: Callable[..., list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    """No folder can be made below a file; the folder of a file must be there."""
+    options = planted("1.0")
+    bad = str(tmp_path / "own.json") if words[0] == "reproduce" else str(tmp_path / "none")
+    given = [word.replace("BAD", bad) for word in words]
+    options = options if words[0] == "reproduce" else [] if "--file" in words else options[2:]
+    status, _, err = run(capsys, *given, *options)
+    assert (status, err.count("\n"), "cannot be written: " in err, bad in err) == (2, 1, True, True)
+
 
 # -- decoding ------------------------------------------------------------------------------------------------
 
