@@ -120,7 +120,7 @@ def bisect(
         )
     if record and found is not None:
         rows = [held.Recorded(target.spec.name, one.version, one.answer) for one in result.answered if one.answer]
-        origin.with_vector(found.recorded(*rows)).save()
+        held.change(origin.path, lambda now: now.with_vector(held.find(found.id, [now])[1].recorded(*rows)))
     if as_json:
         print_json({"vocabulary": case.loaded.name, "contract": target.contract.digest, "variants": target.variants,
                     "document": case.document.hex(), "vector": case.vector, **result.to_json()})
