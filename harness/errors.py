@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 AGREED, MISMATCH, USAGE, REGRESSION, NOTHING, INFRASTRUCTURE = 0, 1, 2, 3, 4, 5
+INTERRUPTED = 130  # by Ctrl-C, as shells say it
 
 
 class InputError(ValueError):

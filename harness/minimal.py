@@ -78,13 +78,24 @@ def minimize(
         *targets, loaded, document, roster=roster, operation=operation, timeout_s=timeout_s or TIMEOUT_S
     ) as question:
         done = reduce(document, question, seconds=seconds, anything=anything, progress=progress)
-        seen = question.look(done.document)
-        question.probe()
+        seen = question.unseen()
+        try:  # who interrupts does not wait for explanations
+            seen = question.look(done.document)
+            if not done.interrupted:
+                question.probe()
+        except KeyboardInterrupt:
+            done.interrupted = True
         evidence = list(question.evidence)
     if done.outcome != "reduced":
         return Minimal(done, seen)
-    known = changes((seen.left, seen.right), targets, loaded, done.document, evidence)
-    found = _explained(seen, known, targets, loaded, done.document)
+    known: list[Change] = []
+    found = seen.difference
+    try:
+        if not done.interrupted:
+            known = changes((seen.left, seen.right), targets, loaded, done.document, evidence)
+            found = _explained(seen, known, targets, loaded, done.document)
+    except KeyboardInterrupt:
+        done.interrupted = True
     return Minimal(done, seen, found, known, _command(targets, options, done.document))
 
 

@@ -71,6 +71,9 @@ class HostPool:
             if self._host is not None and not self._host.alive:
                 self._died()
             return failed(self._side, error)
+        except BaseException:
+            self._drop()
+            raise
 
     def trace(self, side: Side, document: bytes) -> Side:
         """`side`, which is `ask`'s answer, with the engine's decisions; as it is where the engine says no word."""
@@ -78,6 +81,9 @@ class HostPool:
             told = traced(side, self._ready(), document)
         except HostFailure:
             return side
+        except BaseException:
+            self._drop()
+            raise
         if self._host is not None and not self._host.alive:
             self._died()
         return told
@@ -86,6 +92,12 @@ class HostPool:
         """The next question goes to a host that nobody has asked yet."""
         if self._host is not None:
             self._host.close()
+            self._host = None
+
+    def _drop(self) -> None:
+        """End a host whose question was broken off (Ctrl-C): it may still answer that one."""
+        if self._host is not None:
+            self._host.kill()
             self._host = None
 
     def close(self) -> None:

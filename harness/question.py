@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import re
+import signal
 import subprocess
 import tempfile
 from collections import deque
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -113,6 +116,11 @@ class Engines:
         for document in PROBES:
             self.ask(document)
 
+    def unseen(self) -> Seen:
+        """Both sides, not asked."""
+        a, b = (Side(pool.target.name, variants=pool.target.variants, outcome="not asked") for pool in self._pools)
+        return Seen(a, b, None)
+
     def look(self, document: bytes) -> Seen:
         """Both sides with their decisions, and how they differ."""
         a, b = (self._traced(pool, pool.ask(document), document) for pool in self._pools)
@@ -159,13 +167,15 @@ class Engines:
 class Command:
     """Does a command still end as it should? It gets the path of a file that holds the document as its last argument.
 
-    `status` is the exit status that is interesting, or "timeout"; a process ended by signal N has status -N.
+    `status` is the exit status that is interesting, or "timeout"; a process ended by signal N has status -N. Raises
+    InputError for another status. `ended` says how the last one ended. What a command starts is ended with it.
     """
 
     def __init__(self, words: Sequence[str], status: str = "0", timeout_s: float = 60.0, name: str = "") -> None:
-        self._words, self._status, self._timeout_s = list(words), status, timeout_s
+        self._words, self._status, self._timeout_s = list(words), known_status(status), timeout_s
         self._folder = tempfile.TemporaryDirectory(prefix="tokassay-reduce-")
         self._path = Path(self._folder.name) / (name or "document")
+        self.ended = ""
 
     def __enter__(self) -> Command:
         return self
@@ -177,18 +187,44 @@ class Command:
 
     def __call__(self, document: bytes) -> str | None:
         self._path.write_bytes(document)
+        quiet = subprocess.DEVNULL  # a pipe would be waited for as long as a child of the command's holds it open
         try:
-            ended = subprocess.run(
-                [*self._words, str(self._path)], capture_output=True, check=False, timeout=self._timeout_s
+            process = subprocess.Popen(
+                [*self._words, str(self._path)], stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True
             )
-            status = str(ended.returncode)
-        except subprocess.TimeoutExpired:
-            status = "timeout"
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
             remedy = "give a command that can be run, with its arguments: --run './check.sh'"
             raise InputError(f"{self._words[0]}: {reason}", where="--run", remedy=remedy) from None
+        try:
+            status = str(process.wait(self._timeout_s))
+        except subprocess.TimeoutExpired:
+            status = "timeout"
+        finally:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        self.ended = self._how(status)
         return f"exit status {status}" if status == self._status else None
+
+    def _how(self, status: str) -> str:
+        if status == "timeout":
+            return f"not within {self._timeout_s:g} s"
+        number = -int(status)
+        if number <= 0:
+            return f"status {status}"
+        known = number in {each.value for each in signal.Signals}
+        return f"signal {signal.Signals(number).name if known else number} ({status})"
 
     def fresh(self) -> None:
         """Every question starts a process of its own."""
+
+
+def known_status(status: str) -> str:
+    """An exit status that a process can have, as `Command` tells them. Raises InputError."""
+    if status == "timeout":
+        return status
+    if re.fullmatch("-?[0-9]{1,3}", status) is None or not -64 <= int(status) <= 255:
+        remedy = "give a number from 0 to 255, -N for signal N, or timeout"
+        raise InputError(f"{status!r} is no exit status", where="--status", remedy=remedy)
+    return str(int(status))

@@ -38,7 +38,8 @@ class Reduced:
 
     `outcome` is `reduced`, `agree` (nothing is interesting about it), or `flaky` (`answers` tells how often it said
     what; `document` is then the last one that was trusted). `tries` were asked, `cached` were known; `complete` says
-    that no pass could make it smaller: otherwise the time was up.
+    that no pass could make it smaller: otherwise the time was up, or it was `interrupted` (Ctrl-C), and `document` was
+    not replayed.
     """
 
     original: bytes
@@ -49,6 +50,7 @@ class Reduced:
     cached: int = 0
     seconds: float = 0.0
     complete: bool = False
+    interrupted: bool = False
     answers: Counter[str] = field(default_factory=Counter)
 
     def to_json(self) -> dict[str, Any]:
@@ -61,6 +63,7 @@ class Reduced:
             "cached": self.cached,
             "seconds": round(self.seconds, 3),
             "complete": self.complete,
+            "interrupted": self.interrupted,
             "answers": dict(self.answers),
         }
 
@@ -93,8 +96,11 @@ def reduce(
     elif answers[0] is None:
         done.outcome = "agree"
     else:
-        _shrink(done, question, start + seconds, start, anything, passes, progress)
-        _confirm(done, question, anything)
+        try:
+            _shrink(done, question, start + seconds, start, anything, passes, progress)
+            _confirm(done, question, anything)
+        except KeyboardInterrupt:  # as where the time is up, but for another replay, which would be waited for
+            done.interrupted, done.complete = True, False
     done.seconds = time.monotonic() - start
     return done
 
