@@ -48,7 +48,8 @@ class Engines:
 
     A document of another domain than `document`'s, or of a wider one, is not asked: engines that are one on text may
     well be two on other bytes, and that would be another divergence. Where a side cannot be traced, the oracle under
-    its variants speaks for it, if it gives the same ids. A context manager: leaving it ends the hosts.
+    its variants speaks for it, if it gives the same ids. `deadline` is HostPool's. A context manager: leaving it ends
+    the hosts.
     """
 
     def __init__(
@@ -62,10 +63,11 @@ class Engines:
         operation: str = "encode",
         timeout_s: float | None = TIMEOUT_S,
         memory_mb: int | None = MEMORY_MB,
+        deadline: float | None = None,
     ) -> None:
         self.loaded, self.domain = loaded, domain_of(document)
         self._roster = roster
-        self._timeout_s, self._memory_mb = timeout_s, memory_mb
+        self._timeout_s, self._memory_mb, self._deadline = timeout_s, memory_mb, deadline
         self._stack = ExitStack()
         self._pools = [
             self._pool(each, operation if operation in each.spec.operations else "encode") for each in (left, right)
@@ -99,7 +101,8 @@ class Engines:
         """Both answers, which are kept as evidence; None for a document of a wider domain."""
         if domain_of(document) > self.domain:
             return None
-        a, b = (pool.ask(document) for pool in self._pools)
+        # Of megabytes, tokens and their places take longer than the answer, and are only looked at in the end.
+        a, b = (pool.ask(document, tokens=len(document) <= TRACED) for pool in self._pools)
         if len(document) <= SHORT:
             self.evidence.append((document, a, b))
         return a, b
@@ -144,7 +147,7 @@ class Engines:
         """The oracle under the variants of a side that is not traced in full, where it gives the same ids."""
         contract = pool.target.contract
         # Held to the oracle of its own contract, an engine that differs is one for which no oracle speaks.
-        if side.outcome != "ids" or side.complete or contract.algorithm == "opaque":
+        if side.outcome != "ids" or side.complete or contract.algorithm == "opaque" or len(document) > TRACED:
             return None
         if any(other.target.spec.name == ORACLE and other.target.contract == contract for other in self._pools):
             return None
@@ -159,7 +162,7 @@ class Engines:
         return self._stack.enter_context(
             HostPool(
                 target, self.loaded, self._roster, operation=operation, timeout_s=self._timeout_s,
-                memory_mb=self._memory_mb,
+                memory_mb=self._memory_mb, deadline=self._deadline,
             )
         )  # fmt: skip
 

@@ -216,6 +216,8 @@ def show(minimal: Minimal) -> None:
         typer.echo("nothing was compared: a side cannot take part" if minimal.exit_code else "same")
         return
     typer.echo(_summary(done))
+    if done.outcome == "not asked":
+        return
     if done.outcome == "flaky":
         for answer, count in done.answers.items():
             typer.echo(f"  {count} time(s): {'no difference' if answer == 'None' else answer}")
@@ -236,6 +238,9 @@ def show(minimal: Minimal) -> None:
 def _summary(done: Reduced) -> str:
     if done.outcome == "flaky":
         return f"flaky: asked {done.answers.total()} times, {len(done.original):,} bytes have no one answer"
+    if done.outcome == "not asked":
+        size = f"{len(done.original):,} bytes"
+        return f"not reduced: the time was up before {size} were asked as often as they must be, {done.seconds:.1f} s"
     end = "; it was interrupted" if done.interrupted else "" if done.complete else "; the time was up"
     end += "" if done.complete else ", so it may not be the smallest"
     sizes = f"{len(done.original):,} bytes to {len(done.document):,}"

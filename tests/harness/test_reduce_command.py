@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import random
 import shlex
 import sys
+import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -182,18 +185,31 @@ def test_two_engines_interrupted(capsys: pytest.CaptureFixture[str], monkeypatch
     """No host is left with half an answer: the smallest document is asked once more, and shown."""
     one, count = HostPool.ask, 0
 
-    def ask(pool: HostPool, document: bytes) -> Side:
+    def ask(pool: HostPool, document: bytes, **options: bool) -> Side:
         nonlocal count
         count += 1
         if count == 15:
             pool._ready().encode = _interrupts  # type: ignore[method-assign]
-        return one(pool, document)
+        return one(pool, document, **options)
 
     monkeypatch.setattr(HostPool, "ask", ask)
     code, out, _ = run(capsys, "oracle", "oracle:reject", "--hex", "61626364656667ff6869")
     assert code == 130
     assert "; it was interrupted, so it may not be the smallest" in out
     assert "oracle:reject" in out.splitlines()[-1]
+
+
+def test_what_takes_the_oracle_too_long_is_not_waited_for(capsys: pytest.CaptureFixture[str]) -> None:
+    """Its own limit is a quarter of an hour."""
+    start = time.monotonic()
+    document = random.Random(1).randbytes(3_000_000)
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(document)
+        file.flush()
+        code, out, _ = run(capsys, "dat-bpe", "oracle", "--file", file.name, "--seconds", "1")
+    assert code == 4
+    assert out.startswith("not reduced: the time was up before 3,000,000 bytes were asked as often as they must be")
+    assert time.monotonic() - start < 60
 
 
 def _interrupts(*_: object, **__: object) -> None:
