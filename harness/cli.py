@@ -5,9 +5,12 @@ Only the asked verb's module is imported, so that `tokassay encode` does not pay
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 from collections.abc import Sequence
 from importlib import import_module, metadata
+from types import FrameType
 
 # verb -> module under harness/commands; a module holds `app`, a typer.Typer (one command or a group).
 VERBS = {
@@ -29,6 +32,7 @@ VERBS = {
     "tuples": "tuples",
 }
 USAGE = 2
+TERMINATED = 128 + signal.SIGTERM
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -63,6 +67,8 @@ def main(argv: Sequence[str] | None = None) -> None:
             app.registered_commands.append(command)
         else:
             app.add_typer(sub, name=verb)
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _terminated)
     try:
         app(args=words, standalone_mode=True)
     except Exception as error:
@@ -75,3 +81,9 @@ def main(argv: Sequence[str] | None = None) -> None:
             said = ": ".join(p for p in (where, said) if p) + f"; {error.remedy}"
         print(f"tokassay: {said}", file=sys.stderr)
         raise SystemExit(getattr(error, "exit_code", USAGE)) from None
+
+
+def _terminated(_: int, __: FrameType | None) -> None:
+    """SIGTERM ends like Ctrl-C, so that processes and temporary folders do not stay; a second one ends at once."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    raise SystemExit(TERMINATED)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 AGREED, MISMATCH, USAGE, REGRESSION, NOTHING, INFRASTRUCTURE = 0, 1, 2, 3, 4, 5
+INTERRUPTED = 130  # by Ctrl-C, as shells say it
 
 
 class InputError(ValueError):

@@ -4,6 +4,7 @@ again."""
 from __future__ import annotations
 
 import shlex
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,7 +18,7 @@ from tokassay.harness.load import Loaded
 from tokassay.harness.pieces import view
 from tokassay.harness.pool import TIMEOUT_S
 from tokassay.harness.question import Engines, Seen
-from tokassay.harness.reduce import Progress, Reduced, reduce
+from tokassay.harness.reduce import OutOfTime, Progress, Reduced, reduce
 
 SHOWN = 64 << 10  # bytes of the smallest document that a command line can still carry
 
@@ -37,6 +38,8 @@ class Minimal:
     @property
     def exit_code(self) -> int:
         """0 they agree, 1 they differ or are flaky, 4 nothing was compared."""
+        if self.reduced.outcome == "not asked":
+            return NOTHING
         if self.reduced.outcome != "agree":
             return MISMATCH
         return NOTHING if "unsupported" in (self.seen.left.outcome, self.seen.right.outcome) else AGREED
@@ -75,16 +78,31 @@ def minimize(
     line that name vocabulary and contract, for the command that shows the result.
     """
     with Engines(
-        *targets, loaded, document, roster=roster, operation=operation, timeout_s=timeout_s or TIMEOUT_S
+        *targets, loaded, document, roster=roster, operation=operation, timeout_s=timeout_s or TIMEOUT_S,
+        deadline=time.monotonic() + seconds,
     ) as question:
         done = reduce(document, question, seconds=seconds, anything=anything, progress=progress)
-        seen = question.look(done.document)
-        question.probe()
+        seen = question.unseen()
+        try:  # who interrupts does not wait for explanations
+            if done.outcome != "not asked":
+                seen = question.look(done.document)
+                if not done.interrupted:
+                    question.probe()
+        except KeyboardInterrupt:
+            done.interrupted = True
+        except OutOfTime:
+            done.complete = False
         evidence = list(question.evidence)
     if done.outcome != "reduced":
         return Minimal(done, seen)
-    known = changes((seen.left, seen.right), targets, loaded, done.document, evidence)
-    found = _explained(seen, known, targets, loaded, done.document)
+    known: list[Change] = []
+    found = seen.difference
+    try:
+        if not done.interrupted:
+            known = changes((seen.left, seen.right), targets, loaded, done.document, evidence)
+            found = _explained(seen, known, targets, loaded, done.document)
+    except KeyboardInterrupt:
+        done.interrupted = True
     return Minimal(done, seen, found, known, _command(targets, options, done.document))
 
 

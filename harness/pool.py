@@ -3,17 +3,19 @@ died."""
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from types import TracebackType
 
-from tokassay.engines.client import Host, HostFailure, HostMemory
+from tokassay.engines.client import Host, HostFailure, HostMemory, HostTimeout
 from tokassay.engines.roster import EngineSpec
 from tokassay.harness.differ import Side
 from tokassay.harness.hosts import ORACLE, Target, open_host
 from tokassay.harness.load import Loaded
+from tokassay.harness.reduce import OutOfTime
 from tokassay.harness.sides import answered, failed, traced
 
 # Limits while reducing. The documents are small, and what hangs or grows without end does so under any limit; every
@@ -27,7 +29,8 @@ class HostPool:
     """Hosts of `target`, opened when they are needed. Not for two threads at once.
 
     `operation` is `encode` or `encode_batch`. `timeout_s` and `memory_mb` lower the engine's own limits, never raise
-    them; None keeps them. The oracle keeps its own in any case.
+    them; None keeps them. The oracle keeps its own in any case, up to `deadline` (of time.monotonic): what it says of
+    megabytes takes minutes, and that is no fault. It has `TIMEOUT_S` even then.
     """
 
     def __init__(
@@ -39,6 +42,7 @@ class HostPool:
         operation: str = "encode",
         timeout_s: float | None = TIMEOUT_S,
         memory_mb: int | None = MEMORY_MB,
+        deadline: float | None = None,
     ) -> None:
         spec = target.spec
         limited = replace(
@@ -52,6 +56,7 @@ class HostPool:
         self._side = Side(target.name, variants=target.variants)
         self._host: Host | None = None
         self._spares: deque[Future[Host]] = deque()
+        self._deadline = deadline if spec.name == ORACLE else None
         self._opener = ThreadPoolExecutor(SPARES, thread_name_prefix="spare")
         self.deaths = 0
 
@@ -63,14 +68,26 @@ class HostPool:
     ) -> None:
         self.close()
 
-    def ask(self, document: bytes) -> Side:
-        """What the engine does with a document; its decisions are left out. Never raises for what it does."""
+    def ask(self, document: bytes, *, tokens: bool = True) -> Side:
+        """What the engine does with a document; its decisions are left out, and without `tokens` all but ids. Never
+        raises for what it does, but OutOfTime where the oracle did not answer by the deadline."""
         try:
-            return answered(self._side, self._ready(), document, self._tokens.get, self.operation)
+            host = self._ready()
+            if self._deadline is not None:
+                left = max(TIMEOUT_S, self._deadline - time.monotonic())
+                host.timeout_s = min(self.target.spec.timeout_s, left)
+            token = self._tokens.get if tokens else None
+            return answered(self._side, host, document, token, self.operation)
         except HostFailure as error:
+            if isinstance(error, HostTimeout) and self._deadline is not None and time.monotonic() > self._deadline:
+                self.fresh()
+                raise OutOfTime from None
             if self._host is not None and not self._host.alive:
                 self._died()
             return failed(self._side, error)
+        except BaseException:
+            self._drop()
+            raise
 
     def trace(self, side: Side, document: bytes) -> Side:
         """`side`, which is `ask`'s answer, with the engine's decisions; as it is where the engine says no word."""
@@ -78,6 +95,9 @@ class HostPool:
             told = traced(side, self._ready(), document)
         except HostFailure:
             return side
+        except BaseException:
+            self._drop()
+            raise
         if self._host is not None and not self._host.alive:
             self._died()
         return told
@@ -86,6 +106,12 @@ class HostPool:
         """The next question goes to a host that nobody has asked yet."""
         if self._host is not None:
             self._host.close()
+            self._host = None
+
+    def _drop(self) -> None:
+        """End a host whose question was broken off (Ctrl-C): it may still answer that one."""
+        if self._host is not None:
+            self._host.kill()
             self._host = None
 
     def close(self) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import re
+import signal
 import subprocess
 import tempfile
 from collections import deque
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -45,7 +48,8 @@ class Engines:
 
     A document of another domain than `document`'s, or of a wider one, is not asked: engines that are one on text may
     well be two on other bytes, and that would be another divergence. Where a side cannot be traced, the oracle under
-    its variants speaks for it, if it gives the same ids. A context manager: leaving it ends the hosts.
+    its variants speaks for it, if it gives the same ids. `deadline` is HostPool's. A context manager: leaving it ends
+    the hosts.
     """
 
     def __init__(
@@ -59,10 +63,11 @@ class Engines:
         operation: str = "encode",
         timeout_s: float | None = TIMEOUT_S,
         memory_mb: int | None = MEMORY_MB,
+        deadline: float | None = None,
     ) -> None:
         self.loaded, self.domain = loaded, domain_of(document)
         self._roster = roster
-        self._timeout_s, self._memory_mb = timeout_s, memory_mb
+        self._timeout_s, self._memory_mb, self._deadline = timeout_s, memory_mb, deadline
         self._stack = ExitStack()
         self._pools = [
             self._pool(each, operation if operation in each.spec.operations else "encode") for each in (left, right)
@@ -96,7 +101,8 @@ class Engines:
         """Both answers, which are kept as evidence; None for a document of a wider domain."""
         if domain_of(document) > self.domain:
             return None
-        a, b = (pool.ask(document) for pool in self._pools)
+        # Of megabytes, tokens and their places take longer than the answer, and are only looked at in the end.
+        a, b = (pool.ask(document, tokens=len(document) <= TRACED) for pool in self._pools)
         if len(document) <= SHORT:
             self.evidence.append((document, a, b))
         return a, b
@@ -112,6 +118,11 @@ class Engines:
         """Add the probes to the evidence, those of no wider domain."""
         for document in PROBES:
             self.ask(document)
+
+    def unseen(self) -> Seen:
+        """Both sides, not asked."""
+        a, b = (Side(pool.target.name, variants=pool.target.variants, outcome="not asked") for pool in self._pools)
+        return Seen(a, b, None)
 
     def look(self, document: bytes) -> Seen:
         """Both sides with their decisions, and how they differ."""
@@ -136,7 +147,7 @@ class Engines:
         """The oracle under the variants of a side that is not traced in full, where it gives the same ids."""
         contract = pool.target.contract
         # Held to the oracle of its own contract, an engine that differs is one for which no oracle speaks.
-        if side.outcome != "ids" or side.complete or contract.algorithm == "opaque":
+        if side.outcome != "ids" or side.complete or contract.algorithm == "opaque" or len(document) > TRACED:
             return None
         if any(other.target.spec.name == ORACLE and other.target.contract == contract for other in self._pools):
             return None
@@ -151,7 +162,7 @@ class Engines:
         return self._stack.enter_context(
             HostPool(
                 target, self.loaded, self._roster, operation=operation, timeout_s=self._timeout_s,
-                memory_mb=self._memory_mb,
+                memory_mb=self._memory_mb, deadline=self._deadline,
             )
         )  # fmt: skip
 
@@ -159,13 +170,15 @@ class Engines:
 class Command:
     """Does a command still end as it should? It gets the path of a file that holds the document as its last argument.
 
-    `status` is the exit status that is interesting, or "timeout"; a process ended by signal N has status -N.
+    `status` is the exit status that is interesting, or "timeout"; a process ended by signal N has status -N. Raises
+    InputError for another status. `ended` says how the last one ended. What a command starts is ended with it.
     """
 
     def __init__(self, words: Sequence[str], status: str = "0", timeout_s: float = 60.0, name: str = "") -> None:
-        self._words, self._status, self._timeout_s = list(words), status, timeout_s
+        self._words, self._status, self._timeout_s = list(words), known_status(status), timeout_s
         self._folder = tempfile.TemporaryDirectory(prefix="tokassay-reduce-")
         self._path = Path(self._folder.name) / (name or "document")
+        self.ended = ""
 
     def __enter__(self) -> Command:
         return self
@@ -177,18 +190,44 @@ class Command:
 
     def __call__(self, document: bytes) -> str | None:
         self._path.write_bytes(document)
+        quiet = subprocess.DEVNULL  # a pipe would be waited for as long as a child of the command's holds it open
         try:
-            ended = subprocess.run(
-                [*self._words, str(self._path)], capture_output=True, check=False, timeout=self._timeout_s
+            process = subprocess.Popen(
+                [*self._words, str(self._path)], stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True
             )
-            status = str(ended.returncode)
-        except subprocess.TimeoutExpired:
-            status = "timeout"
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
             remedy = "give a command that can be run, with its arguments: --run './check.sh'"
             raise InputError(f"{self._words[0]}: {reason}", where="--run", remedy=remedy) from None
+        try:
+            status = str(process.wait(self._timeout_s))
+        except subprocess.TimeoutExpired:
+            status = "timeout"
+        finally:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        self.ended = self._how(status)
         return f"exit status {status}" if status == self._status else None
+
+    def _how(self, status: str) -> str:
+        if status == "timeout":
+            return f"not within {self._timeout_s:g} s"
+        number = -int(status)
+        if number <= 0:
+            return f"status {status}"
+        known = number in {each.value for each in signal.Signals}
+        return f"signal {signal.Signals(number).name if known else number} ({status})"
 
     def fresh(self) -> None:
         """Every question starts a process of its own."""
+
+
+def known_status(status: str) -> str:
+    """An exit status that a process can have, as `Command` tells them. Raises InputError."""
+    if status == "timeout":
+        return status
+    if re.fullmatch("-?[0-9]{1,3}", status) is None or not -64 <= int(status) <= 255:
+        remedy = "give a number from 0 to 255, -N for signal N, or timeout"
+        raise InputError(f"{status!r} is no exit status", where="--status", remedy=remedy)
+    return str(int(status))

@@ -36,9 +36,10 @@ class Question(Protocol):
 class Reduced:
     """What became of a document.
 
-    `outcome` is `reduced`, `agree` (nothing is interesting about it), or `flaky` (`answers` tells how often it said
-    what; `document` is then the last one that was trusted). `tries` were asked, `cached` were known; `complete` says
-    that no pass could make it smaller: otherwise the time was up.
+    `outcome` is `reduced`, `agree` (nothing is interesting about it), `not asked` (the time was up before it was
+    replayed), or `flaky` (`answers` tells how often it said what; `document` is then the last one that was trusted).
+    `tries` were asked, `cached` were known; `complete` says that no pass could make it smaller: otherwise the time was
+    up, or it was `interrupted` (Ctrl-C), and `document` was not replayed.
     """
 
     original: bytes
@@ -49,6 +50,7 @@ class Reduced:
     cached: int = 0
     seconds: float = 0.0
     complete: bool = False
+    interrupted: bool = False
     answers: Counter[str] = field(default_factory=Counter)
 
     def to_json(self) -> dict[str, Any]:
@@ -61,6 +63,7 @@ class Reduced:
             "cached": self.cached,
             "seconds": round(self.seconds, 3),
             "complete": self.complete,
+            "interrupted": self.interrupted,
             "answers": dict(self.answers),
         }
 
@@ -85,7 +88,11 @@ def reduce(
     """
     start = time.monotonic()
     done = Reduced(document, document)
-    answers = _replay(document, question, BEFORE)
+    try:
+        answers = _replay(document, question, BEFORE)
+    except OutOfTime:
+        done.outcome, done.seconds = "not asked", time.monotonic() - start
+        return done
     done.answers.update(str(answer) for answer in answers)
     done.signature = answers[0]
     if len(set(answers)) > 1:
@@ -93,8 +100,11 @@ def reduce(
     elif answers[0] is None:
         done.outcome = "agree"
     else:
-        _shrink(done, question, start + seconds, start, anything, passes, progress)
-        _confirm(done, question, anything)
+        try:
+            _shrink(done, question, start + seconds, start, anything, passes, progress)
+            _confirm(done, question, anything, answers[0])
+        except KeyboardInterrupt:  # as where the time is up, but for another replay, which would be waited for
+            done.interrupted, done.complete = True, False
     done.seconds = time.monotonic() - start
     return done
 
@@ -162,11 +172,16 @@ def fixpoint(document: bytes, test: Test, passes: Sequence[Pass] = PASSES) -> by
     return document
 
 
-def _confirm(done: Reduced, question: Question, anything: bool) -> None:
-    """A smaller document counts only if fresh hosts say the same of it: a worn one may call everything interesting."""
+def _confirm(done: Reduced, question: Question, anything: bool, signature: str | None) -> None:
+    """A smaller document counts only if fresh hosts say the same of it: a worn one may call everything interesting.
+    `signature` is the original's."""
     if done.document == done.original:
         return
-    answers = _replay(done.document, question, AFTER)
+    try:
+        answers = _replay(done.document, question, AFTER)
+    except OutOfTime:
+        done.document, done.signature, done.complete = done.original, signature, False
+        return
     if all(answer is not None and (anything or answer == done.signature) for answer in answers):
         return
     done.outcome, done.complete = "flaky", False

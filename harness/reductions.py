@@ -68,6 +68,8 @@ def reduce_all(
                 (witness.left, witness.right), witness.loaded, witness.document, roster=roster, seconds=seconds,
                 operation=witness.operation if witness.operation in IDS else "encode", options=words,
             )  # fmt: skip
+            if minimal.reduced.interrupted:  # by Ctrl-C, which is the whole audit's
+                raise KeyboardInterrupt
         elif alone and seconds:
             late += 1
         for cause in _causes(divergence, minimal):

@@ -94,11 +94,17 @@ def aligned(
     found: list[Pair] = []
     mine, theirs = _grouped(left, cuts), _grouped(right, cuts)
     for group in sorted(mine.keys() | theirs.keys()):
+        parted = False  # whether its pieces are
         for stage in STAGES:
             for one, other in _joined(mine[group][stage], theirs[group][stage]):
                 present = one if one is not None else other
                 assert present is not None
                 same = None if id(present) not in counted else _same(one, other, stage)
+                if stage == "pretokenize":
+                    parted = parted or same is False
+                elif stage == "merge" and parted and same is False:
+                    # A merge's place is told from where its piece begins: there they part, and not here.
+                    same = one is not None and other is not None and _made(one) == _made(other)
                 found.append(Pair(stage, extent(present, document)[0], one, other, same))
     return found
 
@@ -122,7 +128,8 @@ def _grouped(side: Iterable[Decision], cuts: Sequence[int]) -> defaultdict[int, 
 
 
 def _joined(left: list[Decision], right: list[Decision]) -> list[tuple[Decision | None, Decision | None]]:
-    """Two lists of one stage merged by place: what is at one place on both sides is a pair."""
+    """Two lists of one stage merged by place: what is at one place on both sides is a pair. So are merges of the same
+    bytes in pieces that do not begin at one byte, where each would stand alone."""
     mine, theirs = _placed(left), _placed(right)
     pairs: list[tuple[Decision | None, Decision | None]] = []
     i = j = 0
@@ -131,7 +138,21 @@ def _joined(left: list[Decision], right: list[Decision]) -> list[tuple[Decision 
         take_right = i == len(mine) or (j < len(theirs) and theirs[j][0] <= mine[i][0])
         pairs.append((mine[i][1] if take_left else None, theirs[j][1] if take_right else None))
         i, j = i + take_left, j + take_right
-    return pairs
+    alone: defaultdict[object, list[int]] = defaultdict(list)
+    for n, (one, other) in enumerate(pairs):
+        if one is None and other is not None and other["stage"] == "merge":
+            alone[_made(other)].append(n)
+    met: set[int] = set()
+    for n, (one, other) in enumerate(pairs):
+        if one is not None and other is None and (found := alone.get(_made(one))):
+            met.add(found[0])
+            pairs[n] = one, pairs[found.pop(0)][1]
+    return [pair for n, pair in enumerate(pairs) if n not in met]
+
+
+def _made(merge: Decision) -> tuple[object, ...]:
+    """The bytes that a merge joins, and where they are in the document."""
+    return int(merge["offset"]) + int(merge.get("position", 0)), merge.get("left"), merge.get("right")
 
 
 def _placed(side: list[Decision]) -> list[tuple[tuple[int, int], Decision]]:

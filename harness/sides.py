@@ -39,11 +39,11 @@ def ask_side(
 
 
 def answered(
-    side: Side, host: Host, document: bytes, token: Callable[[int], bytes | None], operation: str = "encode"
+    side: Side, host: Host, document: bytes, token: Callable[[int], bytes | None] | None, operation: str = "encode"
 ) -> Side:
     """`side` with what the host answers to one document: ids, or a refusal or an exception. Raises HostFailure.
 
-    `token(id)` gives a token's bytes, None for an id that the vocabulary does not have.
+    `token(id)` gives a token's bytes, None for an id that the vocabulary does not have; without it there are ids alone.
     """
     answer = host.encode([document], operation)
     output = answer.output
@@ -55,6 +55,8 @@ def answered(
         outcome = "reject" if status == REJECT else "oom" if kind == "MemoryError" else "error"
         return replace(side, outcome=outcome, detail=f"{kind}: {message}" if kind else "")
     ids = tuple(output.rows()[0])
+    if token is None:
+        return replace(side, ids=ids)
     tokens = tuple(map(token, ids))
     return replace(side, ids=ids, tokens=tokens, spans=spans_of(tokens, document))
 

@@ -13,9 +13,10 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+import re
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -29,6 +30,7 @@ from tokassay.engines.dat_bpe.patterns import splitting
 from tokassay.harness.audit import oracle_digest
 from tokassay.harness.errors import INFRASTRUCTURE, InputError
 from tokassay.harness.load import Loaded, load_vocabulary
+from tokassay.harness.output import check_output, not_written
 from tokassay.oracles.oracle import Oracle
 from tokassay.oracles.products import MOST, Elements, Products, digests_of
 
@@ -234,31 +236,141 @@ def build() -> str:
 
 
 class Journal:
-    """Stretches that are done, one JSON object a line. A line that was cut off is as none."""
+    """Stretches that are done, one JSON object a line. A last line that was cut off is as none.
+
+    What would be believed without being computed again is checked: a whole line that is wrong raises InputError, with
+    the file and the line. `kept` counts the stretches that the same command need not do again.
+    """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path, self.kept = path, 0
+        self._rows: list[tuple[int, Stretch]] = []
+        try:
+            if path.exists() and not path.is_file():
+                raise InputError("not a regular file", where=f"--journal {path}", remedy="name another journal")
+            check_output(path, "--journal")
+            if not path.exists():
+                return
+            *lines, last = path.read_bytes().split(b"\n")
+            cut = _is_cut(last)
+            for number, line in enumerate(lines if cut else [*lines, *([last] if last else [])], start=1):
+                try:
+                    found = _stretch(line)
+                except ValueError as error:
+                    raise self._wrong(number, str(error)) from None
+                if found is not None:
+                    self._rows.append((number, found))
+            if last:  # the next line begins where one ends
+                with path.open("r+b") as handle:
+                    size = handle.seek(0, 2)
+                    if cut:
+                        handle.truncate(size - len(last))
+                    else:
+                        handle.write(b"\n")
+        except OSError as error:
+            raise not_written(self.path, "--journal", error) from None
 
-    def read(self, key: str) -> dict[int, Stretch]:
-        """The stretches of one search by their number."""
-        if not self.path.exists():
-            return {}
+    def read(self, search: Search) -> dict[int, Stretch]:
+        """The stretches of one search by their number. Raises InputError for one that it cannot have made."""
         found: dict[int, Stretch] = {}
-        for line in self.path.read_text(encoding="utf-8").splitlines():
-            try:
-                row = json.loads(line)
-                if row["key"] == key and row["schema"] == SCHEMA:
-                    row["shown"] = [Difference(**each) for each in row["shown"]]
-                    found[row["first"]] = Stretch(**row)
-            except (ValueError, KeyError, TypeError):
+        for number, each in self._rows:
+            if each.key != search.key:
                 continue
+            if not each.first < search.stretches:
+                raise self._wrong(number, f"stretch {each.first} of {search.stretches}")
+            if each.tuples != (whole := search.total // search.stretches):
+                raise self._wrong(number, f"{each.tuples:,} tuples, where such a stretch has {whole:,}")
+            found[each.first] = each
+        self.kept += len(found)
         return found
 
     def add(self, stretch: Stretch) -> None:
         """Append a line; on disk when this returns."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("a", encoding="utf-8") as handle:
-            handle.write(json.dumps(asdict(stretch)) + "\n")
+        try:
+            with self.path.open("a", encoding="utf-8") as handle:
+                handle.write(json.dumps(asdict(stretch)) + "\n")
+        except OSError as error:
+            raise not_written(self.path, "--journal", error) from None
+        self.kept += 1
+
+    def _wrong(self, number: int, why: str) -> InputError:
+        return InputError(why, where=f"{self.path}, line {number}", remedy="delete that line, or name another journal")
+
+
+def _is_cut(line: bytes) -> bool:
+    """Whether a last line without an end is the beginning of what `add` writes, and not another file's text."""
+    begin = b'{"key": "'
+    if not (line.startswith(begin) or begin.startswith(line)):
+        return False
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return bool(line)
+    return False
+
+
+def _stretch(line: bytes) -> Stretch | None:
+    """The stretch of a journal's line, None for one of another version. Raises ValueError that says what is wrong."""
+    try:
+        row = json.loads(line.decode("utf-8"))
+    except (ValueError, RecursionError):
+        row = None
+    schema = row.get("schema") if isinstance(row, dict) else None
+    if not isinstance(schema, str) or not schema.startswith(SCHEMA.partition("/")[0] + "/"):
+        raise ValueError("not a line of a journal of tuples")
+    if schema != SCHEMA:
+        return None
+    _held(row, Stretch, STRETCH)
+    for each in row["shown"]:
+        _held(each, Difference, DIFFERENCE)
+    if len(row["shown"]) != min(row["differ"], SHOWN) or row["differ"] > row["tuples"]:
+        raise ValueError(f"{len(row['shown'])} shown of {row['differ']} that differ")
+    return Stretch(**{**row, "shown": [Difference(**each) for each in row["shown"]]})
+
+
+def _held(row: object, kind: type, checks: Mapping[str, Callable[[Any], bool]]) -> None:
+    """Raise ValueError unless a row has the fields of a dataclass and nothing else, each of its form."""
+    names = [each.name for each in fields(kind)]
+    if not isinstance(row, dict):
+        raise ValueError(f"not an object with {', '.join(names)}")
+    for name in [*names, *row]:
+        if name not in names:
+            raise ValueError(f"a field {name!r}, which is not one of {', '.join(names)}")
+        if name not in row:
+            raise ValueError(f"no {name}")
+        if not checks[name](row[name]):
+            raise ValueError(f"{name} is {json.dumps(row[name])[:80]}")
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _count(value: Any) -> bool:
+    return type(value) is int and value >= 0
+
+
+def _ids(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_count, value))
+
+
+DIFFERENCE: Mapping[str, Callable[[Any], bool]] = {
+    "names": _text,
+    "hex": lambda value: _text(value) and re.fullmatch("([0-9a-f]{2})*", value) is not None,
+    "got": _ids,
+    "expected": _ids,
+}
+STRETCH: Mapping[str, Callable[[Any], bool]] = {
+    "key": _text,
+    "family": _text,
+    "first": _count,
+    "tuples": _count,
+    "differ": _count,
+    "digest": lambda value: _text(value) and re.fullmatch("[0-9a-f]{64}", value) is not None,
+    "seconds": lambda value: type(value) in (int, float) and 0 <= value < float("inf"),
+    "shown": lambda value: isinstance(value, list),
+    "schema": _text,
+}
 
 
 def digest_of_all(stretches: list[Stretch]) -> str:

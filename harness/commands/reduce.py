@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -75,19 +77,21 @@ def reduce(
     With --run it is the exit status of a command that must stay.
 
     Exit codes: 0 they agree (with --run: reduced), 1 they differ or are flaky, 2 wrong use, 4 nothing was compared
-    (with --run: the command does not end so on the document).
+    (with --run: the command does not end so on the document), 130 interrupted: the smallest so far is shown.
     """
-    from tokassay.harness.errors import InputError
-    from tokassay.harness.input import read_document
+    from tokassay.harness.errors import INTERRUPTED, USAGE, InputError
+    from tokassay.harness.input import ONE_OF, read_document
 
     if operation not in ("encode", "encode_batch"):
         raise InputError(f"{operation} cannot be reduced", where="--operation", remedy="use encode or encode_batch")
     if run is not None:
         if right is not None or divergence is not None:
             raise InputError("--run stands alone", remedy="give a command and one document: --run './check.sh' FILE")
-        if left is not None and (hexadecimal, text, file) == (None, None, None):
-            file = left
+        if left is not None and (hexadecimal, text, file) != (None, None, None):
+            raise InputError(f"{left} was given beside another document", remedy=ONE_OF)
+        file = left if left is not None else file
         document = read_document(hexadecimal, text, file)
+        _writable(out, file)
         _with_command(run, status, document, file, seconds, timeout, out, as_json)
     from tokassay.harness.hosts import target
     from tokassay.harness.minimal import minimize
@@ -105,6 +109,7 @@ def reduce(
         raise InputError("two engines are compared", remedy="give their names: tokassay reduce ENGINE oracle --hex ff")
     else:
         document = read_document(hexadecimal, text, file)
+    _writable(out, file)
     what = asked(vocab, pattern, contract, specials, roster)
     targets = target(left, what.contract, what.roster), target(right, what.contract, what.roster)
     again = ["--vocab", vocab]
@@ -112,18 +117,18 @@ def reduce(
         again += [flag, value] if value is not None else []
     again += ["--specials"] if specials else []
     again += [word for path in roster or () for word in ("--roster", str(path))]
-    with _Progress() as bar:
+    with _unless_interrupted(), _Progress() as bar:
         minimal = minimize(
             targets, what.loaded, document, roster=what.roster, seconds=seconds, anything=anything,
             operation=operation, timeout_s=timeout, options=again, progress=bar,
         )  # fmt: skip
-    if out is not None:
-        out.write_bytes(minimal.reduced.document)
-    if as_json:
-        print_json(minimal.to_json())
-    else:
-        show(minimal)
-    raise typer.Exit(minimal.exit_code)
+    code = INTERRUPTED if minimal.reduced.interrupted else minimal.exit_code
+    with _written(out, minimal.reduced.document) as failed:
+        if as_json:
+            print_json({**minimal.to_json(), "exit_code": USAGE if failed else code})
+        else:
+            show(minimal)
+    raise typer.Exit(code)
 
 
 def _with_command(
@@ -133,7 +138,7 @@ def _with_command(
     """Reduce by a command's exit status, print, and leave."""
     import shlex
 
-    from tokassay.harness.errors import AGREED, MISMATCH, NOTHING, InputError
+    from tokassay.harness.errors import AGREED, INTERRUPTED, MISMATCH, NOTHING, USAGE, InputError
     from tokassay.harness.question import Command
     from tokassay.harness.reduce import reduce as reduced
 
@@ -144,19 +149,61 @@ def _with_command(
     if not words:
         raise InputError("no command", where="--run", remedy="give one: --run './check.sh'")
     name = Path(file).name if file not in (None, "-") else ""
-    with _Progress() as bar, Command(words, status, timeout or 60.0, name) as question:
+    with _unless_interrupted(), _Progress() as bar, Command(words, status, timeout or 60.0, name) as question:
         done = reduced(document, question, seconds=seconds, progress=bar)
-    if out is not None:
-        out.write_bytes(done.document)
     code = {"reduced": AGREED, "flaky": MISMATCH, "agree": NOTHING}[done.outcome]
-    if as_json:
-        print_json({"schema": "tokassay.reduce/1", **done.to_json(), "command": run, "exit_code": code})
-    else:
-        agree = f"the command does not end with {status} on this document"
-        typer.echo(agree if done.outcome == "agree" else _summary(done))
-        if done.outcome == "reduced":
-            _document(done)
+    code = INTERRUPTED if done.interrupted else code
+    with _written(out, done.document) as failed:
+        if as_json:
+            value = {**done.to_json(), "command": run, "ended": question.ended}
+            print_json({"schema": "tokassay.reduce/1", **value, "exit_code": USAGE if failed else code})
+        elif done.outcome == "agree":
+            asked = f"the command does not end with {status} on this document"
+            typer.echo(f"{asked}: {question.ended}; --status names what is interesting")
+        else:
+            typer.echo(_summary(done))
+            if done.outcome == "reduced":
+                _document(done)
     raise typer.Exit(code)
+
+
+def _writable(out: Path | None, file: str | None) -> None:
+    """Raise InputError where the result cannot be written, or would take the document's own place."""
+    from tokassay.harness.errors import InputError
+    from tokassay.harness.output import check_output
+
+    if out is None:
+        return
+    check_output(out, "-o")
+    if file not in (None, "-") and out.exists() and out.samefile(file):
+        raise InputError("that is the document itself", where=f"-o {out}", remedy="name another file")
+
+
+@contextmanager
+def _written(out: Path | None, document: bytes) -> Iterator[bool]:
+    """Write the result, and say whether that failed: it is then shown all the same, before the error is raised."""
+    from tokassay.harness.output import not_written
+
+    try:
+        if out is not None:
+            out.write_bytes(document)
+    except OSError as error:
+        yield True
+        raise not_written(out or Path(), "-o", error) from None
+    else:
+        yield False
+
+
+@contextmanager
+def _unless_interrupted() -> Iterator[None]:
+    """Ctrl-C where there is no smaller document yet, or a second time."""
+    from tokassay.harness.errors import INTERRUPTED
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo("tokassay: interrupted", err=True)
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def show(minimal: Minimal) -> None:
@@ -169,6 +216,8 @@ def show(minimal: Minimal) -> None:
         typer.echo("nothing was compared: a side cannot take part" if minimal.exit_code else "same")
         return
     typer.echo(_summary(done))
+    if done.outcome == "not asked":
+        return
     if done.outcome == "flaky":
         for answer, count in done.answers.items():
             typer.echo(f"  {count} time(s): {'no difference' if answer == 'None' else answer}")
@@ -189,7 +238,11 @@ def show(minimal: Minimal) -> None:
 def _summary(done: Reduced) -> str:
     if done.outcome == "flaky":
         return f"flaky: asked {done.answers.total()} times, {len(done.original):,} bytes have no one answer"
-    end = "" if done.complete else "; the time was up, so it may not be the smallest"
+    if done.outcome == "not asked":
+        size = f"{len(done.original):,} bytes"
+        return f"not reduced: the time was up before {size} were asked as often as they must be, {done.seconds:.1f} s"
+    end = "; it was interrupted" if done.interrupted else "" if done.complete else "; the time was up"
+    end += "" if done.complete else ", so it may not be the smallest"
     sizes = f"{len(done.original):,} bytes to {len(done.document):,}"
     return f"reduced: {sizes} in {done.tries:,} tries, {done.seconds:.1f} s{end}"
 

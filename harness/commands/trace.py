@@ -25,11 +25,13 @@ from tokassay.harness.commands.options import (
 if TYPE_CHECKING:
     from tokassay.harness.compared import Compared
     from tokassay.harness.sidebyside import SideBySide
+    from tokassay.harness.traces import Row
 
 app = typer.Typer()
 
 BEFORE = 20  # rows shown before the first difference
 ROWS = 100  # rows shown in all, unless --all
+HEADER = ("at", "stage", "bytes", "width", "meaning", "path or rule", "next")
 
 
 @app.command()
@@ -49,7 +51,7 @@ def trace(
     file: File = None,
     html: Annotated[Path | None, typer.Option(help="Write a page with the bytes, spans and decisions too.")] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help=f"With --against: every row; without it, {ROWS} around the first difference.")
+        bool, typer.Option("--all", help=f"Every row; without it, {ROWS}: the first, or around the first difference.")
     ] = False,
     roster: Roster = None,
     as_json: Json = False,
@@ -70,7 +72,7 @@ def trace(
     command = ["trace", engine, *(("--against", against) if against else ())]
     shown = again(command, document, vocab, pattern, contract, specials, roster)
     if against is None:
-        _alone(engine, what, document, html, as_json, shown)
+        _alone(engine, what, document, html, as_json, everything, shown)
         return
     from tokassay.harness.compared import compare
 
@@ -86,7 +88,9 @@ def trace(
     raise typer.Exit(seen.exit_code)
 
 
-def _alone(engine: str, what: Asked, document: bytes, html: Path | None, as_json: bool, command: str) -> None:
+def _alone(
+    engine: str, what: Asked, document: bytes, html: Path | None, as_json: bool, everything: bool, command: str
+) -> None:
     from tokassay.harness.commands.encode import failed
     from tokassay.harness.errors import NOTHING
     from tokassay.harness.hosts import target
@@ -107,34 +111,65 @@ def _alone(engine: str, what: Asked, document: bytes, html: Path | None, as_json
     if html is not None:
         _page(html, {**to_json(beside), "vocabulary": what.loaded.contract.vocabulary, "command": command})
     if not as_json:
-        render(beside)
+        render(beside, everything)
         _wrote(html)
 
 
-def render(beside: SideBySide) -> None:
+def render(beside: SideBySide, everything: bool) -> None:
     """Print one side's trace as a table, piece by piece."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text as Plain
-    from tokassay.harness.pieces import bracketed
     from tokassay.harness.traces import ordered, rows
 
     side, document = beside.left, beside.document
     console = Console(highlight=False)
-    console.print(f"{side.name} {side.version} under {side.variants}, document {bracketed(document)}", markup=False)
+    console.print(f"{side.name} {side.version} under {side.variants}, document {_opening(document)}", markup=False)
     if not side.complete:
         console.print(f"it tells of {', '.join(ordered(side.told))}", markup=False)
-    table = Table("at", "stage", "bytes", "width", "meaning", "path or rule", "next")
+    told = [pair.left for pair in beside.pairs if pair.left is not None]
+    shown = told if everything else told[:ROWS]
+    lines = rows(shown, document, side.variants.partition("@")[0])
+    if len(lines) > ROWS:
+        _columns(lines)
+    else:
+        table = Table(*HEADER, caption=_notice(0, len(shown), len(told)))
+        for each, after in zip(lines, [*lines[1:], None], strict=True):
+            done = after is not None and each.stage == "lookup" != after.stage  # a piece is done
+            table.add_row(*(Plain(cell, overflow="fold") for cell in _cells(each)), end_section=done)
+        console.print(table)
+    typer.echo(f"ids {' '.join(map(str, side.ids))}")
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    return str(row.offset), row.stage, row.bytes, row.width, row.meaning, row.path, row.next
+
+
+def _columns(lines: list[Row]) -> None:
+    """Many rows as lines in columns, a blank one after a piece: a table of rich takes milliseconds for each row."""
+    from rich.cells import cell_len
+
+    table = [HEADER, *map(_cells, lines)]
+    widths = [max(map(cell_len, column)) for column in zip(*table, strict=True)]
     stage = ""
-    told = (pair.left for pair in beside.pairs if pair.left is not None)
-    for each in rows(told, document, side.variants.partition("@")[0]):
-        if stage == "lookup" and each.stage != stage:
-            table.add_section()  # a piece is done
-        stage = each.stage
-        cells = (str(each.offset), each.stage, each.bytes, each.width, each.meaning, each.path, each.next)
-        table.add_row(*(Plain(cell, overflow="fold") for cell in cells))
-    console.print(table)
-    console.print(f"ids {' '.join(map(str, side.ids))}", markup=False)
+    for cells in table:
+        if stage == "lookup" != cells[1]:
+            typer.echo()
+        stage = cells[1]
+        typer.echo("  ".join(cell + " " * (w - cell_len(cell)) for cell, w in zip(cells, widths, strict=True)).rstrip())
+
+
+def _notice(low: int, high: int, total: int) -> str | None:
+    """What is said where not every row is shown."""
+    return f"rows {low + 1:,} to {high:,} of {total:,}; --all shows them" if high - low < total else None
+
+
+def _opening(document: bytes) -> str:
+    """The first bytes of a document, and how many there are."""
+    from tokassay.harness.pieces import bracketed
+
+    shown = document[:64]
+    return bracketed(shown) + (f" … {len(document):,} bytes" if len(shown) < len(document) else "")
 
 
 def _page(path: Path, value: dict[str, Any]) -> None:
@@ -156,13 +191,10 @@ def _wrote(path: Path | None) -> None:
 def show(seen: Compared, everything: bool) -> None:
     """Both traces as a table, and in words where they part first."""
     from rich.console import Console
-    from tokassay.harness.pieces import bracketed
     from tokassay.harness.traces import spoken
 
     console = Console(soft_wrap=False, highlight=False)
-    shown = seen.document[:64]
-    more = f" … {len(seen.document)} bytes" if len(shown) < len(seen.document) else ""
-    console.print(f"document {bracketed(shown)}{more}", markup=False)
+    console.print(f"document {_opening(seen.document)}", markup=False)
     sides = (seen.beside.left, seen.beside.right)
     for side, own in zip(sides, seen.beside.own, strict=True):
         assert side is not None
@@ -175,7 +207,7 @@ def show(seen: Compared, everything: bool) -> None:
         console.print(_table(seen.beside, everything))
     for side in sides:
         if side is not None and side.outcome == "ids":
-            console.print(f"{side.name} ids {' '.join(map(str, side.ids))}", markup=False)
+            typer.echo(f"{side.name} ids {' '.join(map(str, side.ids))}")
     for line in seen.sentences():
         console.print(line, markup=False)
 
@@ -190,8 +222,7 @@ def _table(beside: SideBySide, everything: bool) -> Any:
     pairs, first = beside.pairs, beside.first
     low = 0 if everything or first is None else max(0, min(first - BEFORE, len(pairs) - ROWS))
     high = len(pairs) if everything else min(len(pairs), low + ROWS)
-    caption = f"rows {low + 1} to {high} of {len(pairs)}; --all shows them" if high - low < len(pairs) else None
-    made = Table("at", "stage", "bytes", caption=caption)
+    made = Table("at", "stage", "bytes", caption=_notice(low, high, len(pairs)))
     made.add_column(Plain(beside.left.name), overflow="fold")
     made.add_column("")
     made.add_column(Plain(beside.right.name), overflow="fold")

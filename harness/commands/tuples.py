@@ -49,7 +49,10 @@ def tuples(
             if not as_json:
                 show(row)
     except KeyboardInterrupt:
-        again = "run the same command to go on" if kept else "give --journal FILE to be able to go on"
+        if kept is None:
+            again = "give --journal FILE to be able to go on"
+        else:
+            again = "run the same command to go on" if kept.kept else "no stretch was done yet"
         print(f"tokassay: interrupted; {again}", file=sys.stderr)
         raise SystemExit(130) from None
     if as_json:
@@ -67,7 +70,7 @@ def one(search: Search, journal: Journal | None) -> dict[str, Any]:
 
     console = Console(stderr=True)
     start = time.perf_counter()
-    done = journal.read(search.key) if journal else {}
+    done = journal.read(search) if journal else {}
     columns = (
         TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:,}/{task.total:,}"),
         TimeElapsedColumn(), TimeRemainingColumn(),
@@ -97,6 +100,7 @@ def one(search: Search, journal: Journal | None) -> dict[str, Any]:
         "digest": digest_of_all(stretches),
         "seconds": time.perf_counter() - start,
         "encoding_seconds": sum(stretch.seconds for stretch in stretches),
+        "stretches": search.stretches,
         "reused": len(done),
         "shown": [vars(each) for stretch in stretches for each in stretch.shown][:20],
     }
@@ -106,10 +110,11 @@ def show(row: dict[str, Any]) -> None:
     """A family's line, and the first tuples that differ."""
     rate = row["tuples"] / max(row["encoding_seconds"], 1e-9) / 1e6
     said = f"{row['differ']:,} differ" if row["differ"] else "all agree"
+    reused = f"; {row['reused']:,} of {row['stretches']:,} stretches from the journal" if row["reused"] else ""
     typer.echo(
         f"{row['family']}: {row['tuples']:,} tuples of {row['k']} over {row['representatives']} representatives: "
         f"{said}; {row['verified']:,} asked of the oracle itself; {row['encoding_seconds']:,.1f} s, "
-        f"{rate:,.2f} million a second; digest {row['digest'][:16]}"
+        f"{rate:,.2f} million a second; digest {row['digest'][:16]}{reused}"
     )
     for each in row["shown"]:
         typer.echo(f"    {each['names']}  {each['hex']}  got {each['got']}, expected {each['expected']}")

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokassay.harness import reduce as reducer
 from tokassay.harness.passes import ORDER, PASSES, class_of, lower_than, representative, size, text_of
-from tokassay.harness.reduce import LONG, fixpoint, reduce
+from tokassay.harness.reduce import LONG, OutOfTime, fixpoint, reduce
 
 BYTES = st.lists(
     st.one_of(st.binary(max_size=4), st.text(max_size=4).map(str.encode), st.sampled_from([b"hello ", b"\xe0@yp"])),
@@ -194,6 +194,19 @@ def test_a_long_document_is_held_to_the_first_signature_that_can_be_told() -> No
 def test_the_time_is_bounded_and_what_was_found_stands() -> None:
     found = reduce(b"hello needle", Says(lambda d: b"needle" in d), seconds=0)
     assert (found.outcome, found.document, found.complete, found.tries) == ("reduced", b"hello needle", False, 0)
+
+
+@pytest.mark.parametrize(("asked", "outcome"), [(1, "not asked"), (9, "reduced")])
+def test_what_was_not_replayed_does_not_count(asked: int, outcome: str) -> None:
+    """The time is up while the document is replayed, and while the smaller one is."""
+    class Slow(Says):
+        def __call__(self, document: bytes) -> str | None:
+            if self.asked.total() == asked or (self.asked and document == b"" and self.hosts > 2):
+                raise OutOfTime
+            return super().__call__(document)
+
+    found = reduce(b"hello", Slow(lambda d: True), seconds=60)
+    assert (found.outcome, found.document, found.complete) == (outcome, b"hello", False)
 
 
 def test_progress_is_told() -> None:

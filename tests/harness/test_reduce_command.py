@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+import random
 import shlex
 import sys
+import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from tokassay.harness.cli import main
+from tokassay.harness.differ import Side
+from tokassay.harness.pool import HostPool
+from tokassay.harness.question import Command
 
 STAGES = Path(__file__).parents[1] / "engines" / "planted" / "stages.toml"
 
@@ -92,8 +98,122 @@ def test_a_command_that_falls_or_hangs(
 
 
 def test_a_command_that_does_not_end_so(capsys: pytest.CaptureFixture[str], check: Callable[[str], str]) -> None:
-    code, out, _ = run(capsys, "--run", check("1"), "--text", "abc")
-    assert (code, out) == (4, "the command does not end with 0 on this document\n")
+    """It is said how it ended instead."""
+    asked = "the command does not end with 0 on this document"
+    for expression, ended in (
+        ("7", "status 7"), ("os.kill(os.getpid(), 9)", "signal SIGKILL (-9)"), ("time.sleep(60)", "not within 0.5 s")
+    ):
+        code, out, _ = run(capsys, "--run", check(expression), "--text", "abc", "--timeout", "0.5")
+        assert (code, out) == (4, f"{asked}: {ended}; --status names what is interesting\n")
+
+
+def test_what_a_command_starts_is_ended_with_it(
+    capsys: pytest.CaptureFixture[str], check: Callable[[str], str], tmp_path: Path
+) -> None:
+    """Where it hangs, and where it leaves a child behind, which must not be waited for either."""
+    pids = tmp_path / "pids"
+    start = f"os.system('sleep 600 & echo $! >> {pids}')"
+    for rest in ("or time.sleep(60)", "or 0"):
+        words = ("--run", check(f"{start} {rest}"), "--status", "timeout", "--text", "abc", "--timeout", "2")
+        run(capsys, *words, "--seconds", "0")
+    found = [int(pid) for pid in pids.read_text().split()]
+    assert len(found) >= 6
+    assert [pid for pid in found if _runs(pid)] == []
+
+
+def _runs(pid: int) -> bool:
+    """Whether a process is there and not just waiting to be reaped."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.parametrize("engines", [True, False])
+def test_what_cannot_be_written_is_told_before_the_work(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, engines: bool
+) -> None:
+    path = tmp_path / "document"
+    path.write_bytes(b"a\xff")
+    words = ["oracle", "oracle:reject", "--file", str(path)] if engines else ["--run", "true", str(path)]
+    for out_file, told in ((tmp_path, "is a directory"), (tmp_path / "no" / "file", "no such folder")):
+        code, out, err = run(capsys, *words, "-o", str(out_file))
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert told in err
+    code, out, err = run(capsys, *words, "-o", str(path))
+    assert (code, out) == (2, "")
+    assert "that is the document itself" in err
+    assert path.read_bytes() == b"a\xff"
+
+
+@pytest.mark.parametrize("json_asked", [True, False])
+def test_a_result_that_could_not_be_written_is_shown(
+    capsys: pytest.CaptureFixture[str], check: Callable[[str], str], tmp_path: Path, json_asked: bool
+) -> None:
+    """The folder goes away while the reduction goes on."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    command = check(f"(os.path.isdir({str(folder)!r}) and os.rmdir({str(folder)!r})) or b'x' not in d")
+    words = ["--run", command, "--text", "a x b", "-o", str(folder / "file"), *(["--json"] if json_asked else [])]
+    code, out, err = run(capsys, *words)
+    assert (code, err.count("\n")) == (2, 1)
+    assert "no such file or directory" in err
+    assert (json.loads(out)["minimal"] == "78") if json_asked else ("minimal  78" in out)
+
+
+def test_an_interrupted_reduction_shows_what_it_has(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out_file = tmp_path / "smallest"
+
+    def ask(question: Command, document: bytes) -> str | None:
+        if len(document) == 4:
+            raise KeyboardInterrupt
+        return "exit status 0" if b"x" in document else None
+
+    monkeypatch.setattr(Command, "__call__", ask)
+    code, out, _ = run(capsys, "--run", "true", "--text", "abcdefghixyzvwrs", "-o", str(out_file))
+    assert code == 130
+    assert out.startswith("reduced: 16 bytes to 8 in ")
+    assert "; it was interrupted, so it may not be the smallest\nminimal  69 78 79 7a" in out
+    assert out_file.read_bytes() == b"ixyzvwrs"
+    code, out, err = run(capsys, "--run", "true", "--text", "abcd")
+    assert (code, out, err) == (130, "", "tokassay: interrupted\n")
+
+
+def test_two_engines_interrupted(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """No host is left with half an answer: the smallest document is asked once more, and shown."""
+    one, count = HostPool.ask, 0
+
+    def ask(pool: HostPool, document: bytes, **options: bool) -> Side:
+        nonlocal count
+        count += 1
+        if count == 15:
+            pool._ready().encode = _interrupts  # type: ignore[method-assign]
+        return one(pool, document, **options)
+
+    monkeypatch.setattr(HostPool, "ask", ask)
+    code, out, _ = run(capsys, "oracle", "oracle:reject", "--hex", "61626364656667ff6869")
+    assert code == 130
+    assert "; it was interrupted, so it may not be the smallest" in out
+    assert "oracle:reject" in out.splitlines()[-1]
+
+
+def test_what_takes_the_oracle_too_long_is_not_waited_for(capsys: pytest.CaptureFixture[str]) -> None:
+    """Its own limit is a quarter of an hour."""
+    start = time.monotonic()
+    document = random.Random(1).randbytes(3_000_000)
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(document)
+        file.flush()
+        code, out, _ = run(capsys, "dat-bpe", "oracle", "--file", file.name, "--seconds", "1")
+    assert code == 4
+    assert out.startswith("not reduced: the time was up before 3,000,000 bytes were asked as often as they must be")
+    assert time.monotonic() - start < 60
+
+
+def _interrupts(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize(
@@ -108,6 +228,11 @@ def test_a_command_that_does_not_end_so(capsys: pytest.CaptureFixture[str], chec
         (["--divergence", "1", "--store", "nowhere.sqlite"], "there is no store here"),
         (["--run", "true", "nowhere.txt"], "nowhere.txt: no such file"),
         (["--run", "./nowhere.sh", "--text", "a"], "./nowhere.sh"),
+        (["--run", "true", "--text", "a", "--status", "abc"], "'abc' is no exit status"),
+        (["--run", "true", "--text", "a", "--status", "300"], "'300' is no exit status"),
+        (["--run", "true", "--text", "a", "--status", "-65"], "'-65' is no exit status"),
+        (["--run", "true", "file.txt", "--text", "a"], "file.txt was given beside another document"),
+        (["--run", "true", "file.txt", "--hex", "61"], "file.txt was given beside another document"),
     ],
 )
 def test_a_wrong_use_is_one_clear_line(capsys: pytest.CaptureFixture[str], words: list[str], told: str) -> None:

@@ -5,11 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, cast
 
+import pytest
+from tokassay.harness import reductions
 from tokassay.harness.contract import Contract
 from tokassay.harness.divergences import Divergence, Witness
 from tokassay.harness.explain import process_finding
 from tokassay.harness.hosts import Target, oracle_spec
 from tokassay.harness.load import load_vocabulary
+from tokassay.harness.minimal import Minimal
+from tokassay.harness.reduce import Reduced
 from tokassay.harness.reductions import reduce_all
 from tokassay.harness.store import Store
 
@@ -87,3 +91,17 @@ def test_a_crash_while_decoding_is_that_of_encoding() -> None:
     )
     assert {row["ordinal"]: row["like"] for row in store.rows} == {0: 1, 1: None, 3: 1}
     assert {row["outcome"] for row in store.rows} == {"not asked"}
+
+
+def test_an_interrupted_reduction_interrupts_the_audit(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object, **__: object) -> Any:
+        return Minimal(Reduced(b"", b"", interrupted=True), cast(Any, None))
+
+    monkeypatch.setattr(reductions, "minimize", interrupted)
+    store, found = Rows(), [differing("traced merge", load_vocabulary("gpt2").contract)]
+    with pytest.raises(KeyboardInterrupt):
+        reduce_all(
+            found, cast(Store, store), "run", roster={}, options=(), seconds=5, note=lambda _: None,
+            step=lambda _: None,
+        )  # fmt: skip
+    assert store.rows == []

@@ -6,6 +6,7 @@ import base64
 import copy
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 from tokassay.harness.contract import Contract
 from tokassay.harness.differ import Side, difference, spoken_for
 from tokassay.harness.load import load_vocabulary
-from tokassay.harness.sidebyside import IDS, SideBySide, side_by_side, to_json
+from tokassay.harness.sidebyside import IDS, SideBySide, aligned, side_by_side, to_json
 from tokassay.oracles.decisions import STAGES
 from tokassay.oracles.oracle import Oracle
 
@@ -235,3 +236,20 @@ def test_a_space_put_before_the_text_is_a_decision(oracle_of: Callable[..., Orac
     assert seen.sentence == "with puts a space before byte 0; without has no such decision"
     found = difference(*sides, b"a")
     assert found is not None and (found.stage, found.known) == ("normalize", "traced")
+
+
+def test_a_merge_in_pieces_that_begin_elsewhere_is_one_row() -> None:
+    """The pieces part, and are marked; what is merged in both is the same. Another merge there still differs."""
+    def trace(cuts: list[int], *merges: tuple[int, int, str]) -> list[dict[str, object]]:
+        return [
+            *({"stage": "pretokenize", "offset": a, "start": a, "end": b} for a, b in pairwise(cuts)),
+            *({"stage": "merge", "offset": at, "position": n, "left": "9a", "right": right} for at, n, right in merges),
+        ]
+
+    def rows(*sides: list[dict[str, object]]) -> list[tuple[str, int, bool | None]]:
+        return [(pair.stage, pair.at, pair.same) for pair in aligned(bytes.fromhex("bd9b9ae9"), *sides)]
+
+    pieces = [("pretokenize", 0, False), ("pretokenize", 1, False)]
+    assert rows(trace([0, 1, 4], (1, 1, "e9")), trace([0, 4], (0, 2, "e9"))) == [*pieces, ("merge", 2, True)]
+    other = rows(trace([0, 1, 4], (1, 1, "e9")), trace([0, 4], (0, 2, "ea")))
+    assert [same for stage, _, same in other if stage == "merge"] == [False, False]

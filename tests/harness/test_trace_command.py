@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from rich.table import Table
 from tokassay.harness.cli import main
 
 TRACED = ["dat-bpe", "oracle"]
@@ -70,6 +71,25 @@ def test_special_tokens(capsys: pytest.CaptureFixture[str], engine: str) -> None
     found = decisions(capsys, engine, "--text", "a<|endoftext|>b", "--specials")
     assert [(d["start"], d["end"], d["id"]) for d in found if d["stage"] == "special"] == [(1, 14, 50256)]
     assert "[<|endoftext|>] is special token 50256" in run(capsys, engine, "--text", "a<|endoftext|>b", "--specials")[1]
+
+
+def test_a_hundred_rows_are_shown_unless_all_are_asked_for(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Many rows are lines and no table of rich, which takes milliseconds for each."""
+    document = "abcdef \u8a9e" * 40
+    total = len(decisions(capsys, "oracle", "--text", document))
+    code, out, _ = run(capsys, "oracle", "--text", document)
+    stages = ("scan", "pretokenize", "merge", "lookup")
+    assert (code, sum(out.count(f"\u2502 {stage} ") for stage in stages)) == (0, 100)
+    assert f"rows 1 to 100 of {total:,}; --all shows them" in out
+    assert "… 400 bytes" in out
+    monkeypatch.setattr(Table, "add_row", None)
+    code, out, _ = run(capsys, "oracle", "--text", document, "--all")
+    assert (code, "--all" in out) == (0, False)
+    lines = [line for line in out.splitlines() if line.partition(" ")[0].isdigit()]
+    assert len(lines) == total
+    assert " ".join(lines[0].split()) == "0 scan 61 1/1 [a] U+0061, class Ll (letter) ascii 1"
 
 
 def test_an_engine_that_is_silent(capsys: pytest.CaptureFixture[str]) -> None:

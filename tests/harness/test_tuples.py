@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -79,17 +80,20 @@ def test_instructions_and_threads_change_nothing() -> None:
 
 
 def test_a_search_goes_on_where_it_was(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "folder" / "journal")
+    path = tmp_path / "journal"
     search = Search("cl100k", Asked(4, 6))
     whole = [search.stretch(each) for each in range(search.stretches)]
     for each in whole[:2]:
-        journal.add(each)
-    with journal.path.open("a") as handle:
+        Journal(path).add(each)
+    with path.open("a") as handle:
         handle.write('{"key": "' + search.key)  # a line that was cut off
-    assert sorted(journal.read(search.key)) == [0, 1]
-    assert journal.read("another") == {}
-    assert [each.digest for each in journal.read(search.key).values()] == [each.digest for each in whole[:2]]
-    assert Search("cl100k", Asked(4, 7)).key != search.key != Search("qwen2", Asked(4, 6)).key
+    journal = Journal(path)
+    assert [each.digest for each in journal.read(search).values()] == [each.digest for each in whole[:2]]
+    journal.add(whole[2])  # on a line of its own
+    assert sorted(Journal(path).read(search)) == [0, 1, 2]
+    other = Search("cl100k", Asked(4, 7))
+    assert journal.read(other) == {}
+    assert other.key != search.key != Search("qwen2", Asked(4, 6)).key
 
 
 def run(*words: str) -> int:
@@ -102,6 +106,8 @@ def test_the_command_says_what_it_compared(tmp_path: Path, capsys: pytest.Captur
     words = ["2", "--family", "gpt2", "--representatives", "10", "--journal", str(tmp_path / "journal")]
     assert run(*words) == 0
     assert "100 tuples of 2 over 10 representatives: all agree; 110 asked of the oracle" in capsys.readouterr().out
+    assert run(*words) == 0
+    assert "; 1 of 1 stretches from the journal" in capsys.readouterr().out
     assert run(*words, "--json") == 0
     (row,) = json.loads(capsys.readouterr().out)["families"]
     assert (row["reused"], row["tuples"], row["differ"]) == (1, 100, 0)
@@ -113,3 +119,74 @@ def test_the_command_says_what_it_compared(tmp_path: Path, capsys: pytest.Captur
 def test_wrong_use_is_told_in_a_line(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(*words) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"tuples": 3}, "3 tuples, where such a stretch has 1,000"),
+        ({"tuples": "x"}, 'tuples is "x"'),
+        ({"tuples": True}, "tuples is true"),
+        ({"digest": None}, "digest is null"),
+        ({"digest": "ab"}, 'digest is "ab"'),
+        ({"differ": 5}, "0 shown of 5 that differ"),
+        ({"first": 1}, "stretch 1 of 1"),
+        ({"shown": [3], "differ": 1}, "not an object with names"),
+        ({"more": 1}, "a field 'more'"),
+        ({"schema": "another/1"}, "not a line of a journal"),
+    ],
+)
+def test_a_damaged_line_of_a_journal_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], change: dict[str, Any], told: str
+) -> None:
+    journal = tmp_path / "journal"
+    words = ["3", "--family", "gpt2", "--representatives", "10", "--journal", str(journal)]
+    journal.write_text(json.dumps({**asdict(Search("gpt2", Asked(3, 10)).stretch(0)), **change}) + "\n")
+    before = journal.read_bytes()
+    assert run(*words) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n"), journal.read_bytes()) == ("", 1, before)
+    assert told in err and f"{journal}, line 1: " in err and "delete that line, or name another journal" in err
+
+
+def test_a_line_without_a_digest_is_refused(tmp_path: Path) -> None:
+    row = asdict(Search("gpt2", Asked(2, 5)).stretch(0))
+    del row["digest"]
+    (tmp_path / "journal").write_text(json.dumps(row))
+    with pytest.raises(InputError, match="no digest"):
+        Journal(tmp_path / "journal")
+
+
+@pytest.mark.parametrize("data", [b"shopping list\nmilk", b"milk", b"\xff\xfe\n", b"[]\n", b"\n", b"[" * 100_000])
+def test_what_is_no_journal_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str], data: bytes) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(data)
+    assert run("1", "--family", "gpt2", "--journal", str(path)) == 2
+    assert path.read_bytes() == data
+    assert "line 1: not a line of a journal of tuples; " in capsys.readouterr().err
+
+
+def test_a_journal_is_a_regular_file_in_a_folder_that_is_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for path in (tmp_path, Path("/dev/null"), tmp_path / "none" / "journal"):
+        assert run("1", "--family", "gpt2", "--journal", str(path)) == 2
+        assert capsys.readouterr().err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("stretches", "told"), [(0, "no stretch was done yet"), (1, "run the same command to go on")])
+def test_an_interrupted_search_says_whether_something_is_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, stretches: int, told: str
+) -> None:
+    one = Search.stretch
+
+    def stretch(search: Search, first: int, *rest: Any) -> Any:
+        if first == stretches:
+            raise KeyboardInterrupt
+        return one(search, first, *rest)
+
+    monkeypatch.setattr(Search, "stretch", stretch)
+    journal = str(tmp_path / "journal")
+    assert run("4", "--family", "gpt2", "--representatives", "3", "--journal", journal) == 130
+    assert capsys.readouterr().err == f"tokassay: interrupted; {told}\n"
