@@ -134,7 +134,7 @@ def render(beside: SideBySide, everything: bool) -> None:
         _columns(lines)
     else:
         table = Table(*HEADER, caption=_notice(0, len(shown), len(told)))
-        for each, after in zip(lines, [*lines[1:], None], strict=True):
+        for each, after in zip(lines, [*lines[1:], None], strict=False):  # an empty document has no line
             done = after is not None and each.stage == "lookup" != after.stage  # a piece is done
             table.add_row(*(Plain(cell, overflow="fold") for cell in _cells(each)), end_section=done)
         console.print(table)
