@@ -268,7 +268,7 @@ def verify(path: File) -> dict[str, Any]:
     opened = Opened(path, CACHE_BITS, None, ())
     tables = opened.tables()
     added = opened.said(tables)["added"]
-    texts = (*columns((token.text.encode(), token.id) for token in added), flag_column(added))
+    texts: tuple[Any, ...] = (*columns((token.text.encode(), token.id) for token in added), flag_column(added))
     contract = contract_of(about, splitting(about["expressions"], where, general=about["general"]))
     try:
         columns_, merges = tables.tokens()
