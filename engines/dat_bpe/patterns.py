@@ -121,9 +121,7 @@ def splitting(text: str | Sequence[str], where: str, *, general: bool = False) -
 
     Raises PatternError (a LoadError) for a construct that is not supported, LoadError for a name that is not known.
     """
-    # A list is one of these without being asked for its abstract class, which takes 5 us the first time.
-    several = type(text) is list or isinstance(text, (str, Sequence))
-    if not several or not all(isinstance(one, str) for one in text):
+    if not isinstance(text, str) and not (isinstance(text, Sequence) and all(isinstance(one, str) for one in text)):
         raise LoadError(f"pattern {text!r:.80}", where=where, remedy="give an expression as str, or several in a list")
     found = find_pattern(text)
     if isinstance(text, str):
