@@ -136,6 +136,25 @@ CREATE TABLE IF NOT EXISTS reduction (   -- of a divergence: the document it sta
     PRIMARY KEY (run, ordinal)
 );
 
+CREATE TABLE IF NOT EXISTS bench (
+    id TEXT PRIMARY KEY,              -- 12 hex digits
+    started TEXT NOT NULL,            -- ISO 8601, UTC
+    finished TEXT NOT NULL,
+    command TEXT NOT NULL,            -- the command line that repeats it
+    tokassay TEXT NOT NULL,           -- version
+    exit_code INTEGER NOT NULL,
+    report TEXT NOT NULL              -- JSON: what `tokassay bench --json` printed (docs/FORMATS.md)
+);
+
+CREATE TABLE IF NOT EXISTS claim_run (   -- one verdict on one claim
+    id TEXT PRIMARY KEY,              -- 12 hex digits
+    claim TEXT NOT NULL,              -- the claim's name
+    started TEXT NOT NULL,
+    finished TEXT NOT NULL,
+    verdict TEXT NOT NULL,            -- supported | supported in part | not supported | not verifiable | void
+    report TEXT NOT NULL              -- JSON: what `tokassay claim run --json` printed
+);
+
 CREATE VIEW IF NOT EXISTS v_run AS SELECT * FROM run;
 CREATE VIEW IF NOT EXISTS v_corpus AS SELECT * FROM corpus;
 CREATE VIEW IF NOT EXISTS v_divergence AS SELECT * FROM divergence;
@@ -166,3 +185,33 @@ SELECT v.run, v.corpus, v.domain, v.engine, v.version, v.contract_name, v.contra
        SUM(CAST(j.value AS INTEGER)) AS documents
 FROM v_cell v, json_each(v.verdicts) j
 GROUP BY v.run, v.corpus, v.domain, v.engine, v.version, v.contract_name, v.contract, v.operation, j.key;
+
+CREATE VIEW IF NOT EXISTS v_bench AS SELECT * FROM bench;
+CREATE VIEW IF NOT EXISTS v_claim_run AS SELECT * FROM claim_run;
+
+-- one row an engine, cell and state; times and speeds are NULL unless the verdict is `exact`
+CREATE VIEW IF NOT EXISTS v_measurement AS
+SELECT b.id AS bench, b.started, c.value ->> 'vocab' AS vocab, c.value ->> 'contract' AS contract,
+       c.value ->> 'text' AS text, c.value ->> 'sha256' AS sha256, c.value ->> 'domain' AS domain,
+       c.value ->> 'entry' AS entry, c.value ->> 'state' AS state, c.value ->> 'threads' AS threads,
+       c.value ->> 'bytes' AS bytes, c.value ->> 'documents' AS documents, c.value ->> 'tokens' AS tokens,
+       c.value ->> 'digest' AS digest, c.value ->> 'reference' AS reference,
+       e.value ->> 'engine' AS engine,
+       (SELECT a.value ->> 'version' FROM json_each(b.report, '$.engines') a
+         WHERE a.value ->> 'engine' = e.value ->> 'engine') AS version,
+       (SELECT a.value ->> 'build' FROM json_each(b.report, '$.engines') a
+         WHERE a.value ->> 'engine' = e.value ->> 'engine') AS build,
+       e.value ->> 'verdict' AS verdict, e.value ->> 'detail' AS detail, e.value ->> 'form' AS form,
+       e.value -> 'cpu_ns' AS cpu_ns, e.value -> 'ns' AS ns,  -- JSON lists, one a round
+       e.value ->> 'peak_bytes' AS peak_bytes, e.value ->> 'steady_bytes' AS steady_bytes,
+       e.value ->> '$.mb_s.median' AS mb_s, e.value ->> '$.mb_s.low' AS mb_s_low,
+       e.value ->> '$.mb_s.high' AS mb_s_high, e.value ->> '$.mb_s.mad' AS mb_s_mad
+FROM bench b, json_each(b.report, '$.cells') c, json_each(c.value, '$.engines') e;
+
+-- whether a build passed the gate suite of its contract, in one domain and by one entry point
+CREATE VIEW IF NOT EXISTS v_proof AS
+SELECT b.id AS bench, b.started, p.value ->> 'engine' AS engine, p.value ->> 'vocab' AS vocab,
+       p.value ->> 'entry' AS entry, p.value ->> 'domain' AS domain, p.value ->> 'passed' AS passed,
+       p.value ->> 'documents' AS documents, p.value ->> 'failed' AS failed, p.value ->> 'detail' AS detail,
+       p.value ->> 'command' AS command
+FROM bench b, json_each(b.report, '$.proofs') p;

@@ -110,6 +110,16 @@ class Store:
     def add_result(self, run: str, result: Result) -> int:
         return self.insert("result", {"run": run, **vars(result)})
 
+    def add_bench(self, report: Mapping[str, Any]) -> None:
+        """Append one run of `bench`, as its `--json` printed it."""
+        names = ("id", "started", "finished", "command", "tokassay", "exit_code")
+        self.insert("bench", {**{name: report[name] for name in names}, "report": dict(report)})
+
+    def add_claim_run(self, report: Mapping[str, Any]) -> None:
+        """Append one verdict on a claim, as `claim run --json` printed it."""
+        names = ("id", "claim", "started", "finished", "verdict")
+        self.insert("claim_run", {**{name: report[name] for name in names}, "report": dict(report)})
+
     def oracle_block(self, key: str) -> tuple[str, int, bytes] | None:
         """A stored expectation: (digest, number of ids, leaves), or None."""
         row = self.db.execute("SELECT digest, ids, leaves FROM oracle_block WHERE key = ?", (key,)).fetchone()
