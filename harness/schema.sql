@@ -191,27 +191,27 @@ CREATE VIEW IF NOT EXISTS v_claim_run AS SELECT * FROM claim_run;
 
 -- one row an engine, cell and state; times and speeds are NULL unless the verdict is `exact`
 CREATE VIEW IF NOT EXISTS v_measurement AS
-SELECT b.id AS bench, b.started, c.value ->> 'vocab' AS vocab, c.value ->> 'contract' AS contract,
-       c.value ->> 'text' AS text, c.value ->> 'sha256' AS sha256, c.value ->> 'domain' AS domain,
-       c.value ->> 'entry' AS entry, c.value ->> 'state' AS state, c.value ->> 'threads' AS threads,
-       c.value ->> 'bytes' AS bytes, c.value ->> 'documents' AS documents, c.value ->> 'tokens' AS tokens,
-       c.value ->> 'digest' AS digest, c.value ->> 'reference' AS reference,
-       e.value ->> 'engine' AS engine,
-       (SELECT a.value ->> 'version' FROM json_each(b.report, '$.engines') a
-         WHERE a.value ->> 'engine' = e.value ->> 'engine') AS version,
-       (SELECT a.value ->> 'build' FROM json_each(b.report, '$.engines') a
-         WHERE a.value ->> 'engine' = e.value ->> 'engine') AS build,
-       e.value ->> 'verdict' AS verdict, e.value ->> 'detail' AS detail, e.value ->> 'form' AS form,
-       e.value -> 'cpu_ns' AS cpu_ns, e.value -> 'ns' AS ns,  -- JSON lists, one a round
-       e.value ->> 'peak_bytes' AS peak_bytes, e.value ->> 'steady_bytes' AS steady_bytes,
-       e.value ->> '$.mb_s.median' AS mb_s, e.value ->> '$.mb_s.low' AS mb_s_low,
-       e.value ->> '$.mb_s.high' AS mb_s_high, e.value ->> '$.mb_s.mad' AS mb_s_mad
+SELECT b.id AS bench, b.started, json_extract(c.value, '$.vocab') AS vocab, json_extract(c.value, '$.contract') AS contract,
+       json_extract(c.value, '$.text') AS text, json_extract(c.value, '$.sha256') AS sha256, json_extract(c.value, '$.domain') AS domain,
+       json_extract(c.value, '$.entry') AS entry, json_extract(c.value, '$.state') AS state, json_extract(c.value, '$.threads') AS threads,
+       json_extract(c.value, '$.bytes') AS bytes, json_extract(c.value, '$.documents') AS documents, json_extract(c.value, '$.tokens') AS tokens,
+       json_extract(c.value, '$.digest') AS digest, json_extract(c.value, '$.reference') AS reference,
+       json_extract(e.value, '$.engine') AS engine,
+       (SELECT json_extract(a.value, '$.version') FROM json_each(b.report, '$.engines') a
+         WHERE json_extract(a.value, '$.engine') = json_extract(e.value, '$.engine')) AS version,
+       (SELECT json_extract(a.value, '$.build') FROM json_each(b.report, '$.engines') a
+         WHERE json_extract(a.value, '$.engine') = json_extract(e.value, '$.engine')) AS build,
+       json_extract(e.value, '$.verdict') AS verdict, json_extract(e.value, '$.detail') AS detail, json_extract(e.value, '$.form') AS form,
+       json_extract(e.value, '$.cpu_ns') AS cpu_ns, json_extract(e.value, '$.ns') AS ns,  -- JSON lists, one a round
+       json_extract(e.value, '$.peak_bytes') AS peak_bytes, json_extract(e.value, '$.steady_bytes') AS steady_bytes,
+       json_extract(e.value, '$.mb_s.median') AS mb_s, json_extract(e.value, '$.mb_s.low') AS mb_s_low,
+       json_extract(e.value, '$.mb_s.high') AS mb_s_high, json_extract(e.value, '$.mb_s.mad') AS mb_s_mad
 FROM bench b, json_each(b.report, '$.cells') c, json_each(c.value, '$.engines') e;
 
 -- whether a build passed the gate suite of its contract, in one domain and by one entry point
 CREATE VIEW IF NOT EXISTS v_proof AS
-SELECT b.id AS bench, b.started, p.value ->> 'engine' AS engine, p.value ->> 'vocab' AS vocab,
-       p.value ->> 'entry' AS entry, p.value ->> 'domain' AS domain, p.value ->> 'passed' AS passed,
-       p.value ->> 'documents' AS documents, p.value ->> 'failed' AS failed, p.value ->> 'detail' AS detail,
-       p.value ->> 'command' AS command
+SELECT b.id AS bench, b.started, json_extract(p.value, '$.engine') AS engine, json_extract(p.value, '$.vocab') AS vocab,
+       json_extract(p.value, '$.entry') AS entry, json_extract(p.value, '$.domain') AS domain, json_extract(p.value, '$.passed') AS passed,
+       json_extract(p.value, '$.documents') AS documents, json_extract(p.value, '$.failed') AS failed, json_extract(p.value, '$.detail') AS detail,
+       json_extract(p.value, '$.command') AS command
 FROM bench b, json_each(b.report, '$.proofs') p;
