@@ -5,6 +5,7 @@ Only the asked verb's module is imported, so that `tokassay encode` does not pay
 
 from __future__ import annotations
 
+import json
 import signal
 import sys
 import threading
@@ -80,7 +81,17 @@ def main(argv: Sequence[str] | None = None) -> None:
         if not said.endswith(error.remedy):  # those of the engines say all three themselves
             said = ": ".join(p for p in (where, said) if p) + f"; {error.remedy}"
         print(f"tokassay: {said}", file=sys.stderr)
-        raise SystemExit(getattr(error, "exit_code", USAGE)) from None
+        code = getattr(error, "exit_code", USAGE)
+        if "--json" in words:  # whoever reads the object learns from the same place why there is none
+            print(error_object(str(error), where, error.remedy, code))
+        raise SystemExit(code) from None
+
+
+def error_object(message: str, where: str, remedy: str, code: int) -> str:
+    """What `--json` prints in place of a result (docs/FORMATS.md), on one line."""
+    return json.dumps(
+        {"schema": "tokassay.error/1", "error": message, "where": where, "remedy": remedy, "exit_code": code}
+    )
 
 
 def _terminated(_: int, __: FrameType | None) -> None:
