@@ -7,9 +7,11 @@ import json
 import pytest
 from tokassay.harness.cli import main
 
+WRONG = (["diff", "no-such-engine", "oracle", "--text", "a"], ["bench", "--text", "nonsense"])
 
-@pytest.mark.parametrize("words", [["diff", "no-such-engine", "oracle", "--text", "a"], ["bench", "--text", "nonsense"]])
-def test_an_error_is_an_object_only_where_json_was_asked_for(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+
+@pytest.mark.parametrize("words", WRONG, ids=["diff", "bench"])
+def test_an_error_is_an_object_only_with_json(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as plain:
         main(words)
     out, err = capsys.readouterr()
