@@ -401,9 +401,9 @@ def markdown(report: dict[str, Any], *, tokens: bool = False) -> str:
         "",
         "Every figure is of a call whose own output has the SHA-256 digest of the reference's ids on the same text "
         f"({references}); the column *ids* begins it. Median (least–greatest) of {report['repeat']} rounds, each "
-        f"engine once a round in a fresh process, in an order drawn with seed {report['order_seed']}. Megabytes (10^6 bytes) "
-        "of input a second of CPU time. A ratio is that of CPU times of the same round, to the exact rival with the "
-        "best median: median (95 % interval); where the interval contains 1, the two are *not resolvable*.",
+        f"engine once a round in a fresh process, in an order drawn with seed {report['order_seed']}. Megabytes (10^6 "
+        "bytes) of input a second of CPU time. A ratio is that of CPU times of the same round, to the exact rival with "
+        "the best median: median (95 % interval); where the interval contains 1, the two are *not resolvable*.",
         "",
         "| engine | version | options |",
         "|---|---|---|",

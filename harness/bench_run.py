@@ -58,7 +58,7 @@ from tokassay.harness.hosts import find_spec, nearest
 from tokassay.harness.load import Loaded, load_vocabulary
 from tokassay.harness.page_cache import drop
 from tokassay.harness.precision import Watch
-from tokassay.harness.proof import LIGHT, Gate
+from tokassay.harness.proof import LIGHT, Gate, build_of
 from tokassay.harness.store import Store
 from tokassay.harness.suites import Suite, load_suite
 from tokassay.harness.texts import Half, Text, entries_of, kinds, load_corpus, load_text, missing
@@ -327,7 +327,7 @@ def about(
     entries = {entry: who.spec.entry_points.get(op_of(entry), "") for entry in (*ENTRIES, *MORE_ENTRIES, DECODE)}
     return {
         "engine": who.label, "version": told, "requirement": who.spec.requirement, "options": dict(who.options),
-        "build": who.spec.build_digest(), "entries": entries,
+        "build": build_of(who), "entries": entries,
     }
 
 

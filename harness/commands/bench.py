@@ -57,7 +57,7 @@ def bench(
     engines: Annotated[
         Many,
         typer.Option("--engines", "--engine", rich_help_panel=WHO,
-                     help="NAME, NAME[option=value], LABEL=NAME; the first is compared with the best other. Default: "
+                     help="NAME, NAME\\[option=value], LABEL=NAME; the first is compared with the best other. Default: "
                      "dat-bpe and the rivals that are installed."),
     ] = None,
     roster: Annotated[

@@ -43,9 +43,8 @@ def fabricated(speeds: dict[int, float | None]) -> tuple[dict[str, Any], dict[st
 
 def test_every_size_is_verified_and_drawn(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     figure, page = tmp_path / "sweep.svg", tmp_path / "page.md"
-    code, out, _ = bench(
-        capsys, *SMALL, "--json", "--figure", str(figure), "--markdown", str(page), "--store", str(tmp_path / "s.sqlite")
-    )
+    places = ("--figure", str(figure), "--markdown", str(page), "--store", str(tmp_path / "store.sqlite"))
+    code, out, _ = bench(capsys, *SMALL, "--json", *places)
     found = json.loads(out)
     assert code == 0
     jsonschema.validate(found, json.loads(schema("bench")))
