@@ -87,7 +87,7 @@ def audit(session: nox.Session) -> None:
 
 @nox.session
 def nightly(session: nox.Session) -> None:
-    """Fetch, install, audit, self-difference, bench, gate, report: docs/NIGHTLY.md. `-- --suite nightly`: the long one."""
+    """Fetch, install, audit, bench, gate, report: docs/NIGHTLY.md; `-- --suite nightly`: the long suite."""
     install(session, "audit")
     session.run("tokassay", "nightly", *session.posargs)
 

@@ -155,7 +155,8 @@ class Judgement:
                 said.append("nothing was verified: no document is a match or declared")
             said.append(
                 f"{counted(self.common, 'verdict')} compared with {self.baseline.id}: {worse:,} worse, "
-                f"{better:,} better; {counted(len(self.new), 'new divergence')}, {len(self.known):,} known, {len(self.healed):,} healed"
+                f"{better:,} better; {counted(len(self.new), 'new divergence')}, {len(self.known):,} known, "
+                f"{len(self.healed):,} healed"
             )
             said += [f"healed: {named(row)}" for row in self.healed]
             late = sum(cell.for_time for cell in self.cells)
