@@ -1,8 +1,8 @@
 """Steps in a cell's speed over time: change points that are larger than the noise.
 
-Binary segmentation (Scott and Knott 1974; Vostrikova 1981) with a rank test: of all ways to cut a series in two, the one
-is taken whose standardized Wilcoxon statistic is the greatest. Where no cut is sure, all ways to take a stretch out of
-the middle are looked at in the same way (the segments of Olshen and others 2004), so that a fault that came and was
+Binary segmentation (Scott and Knott 1974; Vostrikova 1981) with a rank test: of all ways to cut a series in two, the
+one is taken whose standardized Wilcoxon statistic is the greatest. Where no cut is sure, all ways to take a stretch out
+of the middle are looked at in the same way (the segments of Olshen and others 2004), so that a fault that came and was
 mended is two steps. A best cut or stretch counts if it is rarer than ALPHA / 2 among random orders of the same numbers.
 Then each part is searched. The test looks at ranks alone, so it holds for noise of any shape, and its null distribution
 depends on the length alone. docs/NIGHTLY.md says how often it errs, and how soon it sees a step.
@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -47,7 +48,7 @@ def steps(values: Sequence[float], *, alpha: float = ALPHA, least: float = LEAST
     logs = np.log(np.asarray(values[skipped:], dtype=np.float64))
     cuts = _cuts(logs, 0, alpha, least)
     places = [0, *(at for at, _ in cuts), len(logs)]
-    levels = [float(np.exp(np.median(logs[a:b]))) for a, b in zip(places, places[1:], strict=False) if b > a]
+    levels = [float(np.exp(np.median(logs[a:b]))) for a, b in pairwise(places) if b > a]
     return [
         Step(at + skipped, before, after, after / before, p)
         for (at, p), before, after in zip(cuts, levels, levels[1:], strict=False)
@@ -61,7 +62,7 @@ def _cuts(logs: Floats, offset: int, alpha: float, least: float) -> list[Cut]:
         if found is not None:
             places, p = found
             edges = [0, *places, len(logs)]
-            parts = [_cuts(logs[a:b], offset + a, alpha, least) for a, b in zip(edges, edges[1:], strict=False)]
+            parts = [_cuts(logs[a:b], offset + a, alpha, least) for a, b in pairwise(edges)]
             return sorted([*((offset + at, p) for at in places), *(cut for part in parts for cut in part)])
     return []
 

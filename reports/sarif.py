@@ -78,19 +78,25 @@ def _results(gate: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             yield _result(row["verdict"], "new", f"{', '.join(name)}: {said}", row["text"], name, {})
 
 
+def message(text: str) -> str:
+    """A message's text: hidden characters spelled out, braces doubled (single ones are placeholders, 3.11.5), and no
+    embedded link (3.11.6)."""
+    return visible(text).replace("{", "{{").replace("}", "}}").replace("](", "] (")
+
+
 def _result(
     rule: str, state: str, text: str, place: str, name: tuple[str, ...], further: Mapping[str, Any]
 ) -> dict[str, Any]:
     """One result. Its place is what was read: a corpus is no file of the repository, its name is a relative URI."""
+    fingerprint = sha256("\n".join((rule, *name)).encode("utf-8", "surrogatepass")).hexdigest()
+    uri = quote(visible(place).lstrip("/"), safe="/") or "."
     return {
         "ruleId": rule,
-        "level": "error" if state == "new" else "note",
+        "level": {"new": "error", "unchanged": "note", "absent": "none"}[state],
         "kind": "fail" if state != "absent" else "pass",
         "baselineState": state,
-        "message": {"text": visible(text)},
-        "locations": [
-            {"physicalLocation": {"artifactLocation": {"uri": quote(place, safe="/")}, "region": {"startLine": 1}}}
-        ],
-        "partialFingerprints": {"tokassay/v1": sha256("\n".join((rule, *name)).encode()).hexdigest()},
+        "message": {"text": message(text)},
+        "locations": [{"physicalLocation": {"artifactLocation": {"uri": uri}, "region": {"startLine": 1}}}],
+        "partialFingerprints": {"tokassay/v1": fingerprint},
         **({"properties": dict(further)} if further else {}),
     }
