@@ -39,6 +39,9 @@ def nightly(
     accept: Annotated[
         str | None, typer.Option(help="Run nothing: make this night one that later ones are held to.")
     ] = None,
+    github: Annotated[
+        bool, typer.Option("--github", help="Print what the gate found as GitHub workflow commands, too.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Fetch, install, audit, self-difference, bench, gate and report; a killed night goes on where it stopped.
@@ -72,6 +75,8 @@ def nightly(
         tolerance=tolerance,
     )  # fmt: skip
     done = run(nights, nights.begin(plan, night), plan, lambda text: typer.echo(text, err=True))
+    if github:
+        show_commands(nights.home(done.id) / "gate.json")
     if as_json:
         print_json(done.to_json())
     else:
@@ -80,6 +85,17 @@ def nightly(
             typer.echo(f"{one.stage:8} {one.code}  {one.seconds:8.1f} s  {'; '.join(one.said[:3])}{count}")
         typer.echo(f"night {done.id}: exit code {done.exit_code}; {nights.home(done.id) / 'night.log'}")
     raise typer.Exit(done.exit_code or AGREED)
+
+
+def show_commands(path: Path) -> None:
+    """The gate's object of a file as workflow commands; nothing where there was no gate."""
+    import json
+
+    from tokassay.reports.annotations import workflow_commands
+
+    if path.is_file() and (text := path.read_text(encoding="utf-8")):
+        for line in workflow_commands(json.loads(text)):
+            typer.echo(line)
 
 
 def absolute(word: str) -> str:
