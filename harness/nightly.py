@@ -381,8 +381,9 @@ def finish(night: Night) -> None:
     for one in night.stages:
         one.counts = not (night.baseline and one.stage in JUDGED and one.code == MISMATCH)
     night.exit_code = worst([one.code for one in night.stages if one.counts])
-    judged = night.done("gate")
-    night.accepted = night.run is not None and judged is not None and judged.code == AGREED
+    audited, judged = night.done("audit"), night.done("gate")
+    whole = audited is not None and audited.code in (AGREED, MISMATCH)
+    night.accepted = whole and night.run is not None and judged is not None and judged.code == AGREED
     night.finished = now()
 
 
