@@ -224,10 +224,10 @@ def judge_run(
     new = set(history.unlike(now, before))
     found.new = [_shown(row) for name, row in now.items() if name in new]
     found.known = [_shown(row) for name, row in now.items() if name not in new]
-    asked_again = {(row["engine"], row["contract_name"]) for row in _rows(db, run.id)}
-    # What nobody asked has not healed.
-    found.healed = [_shown(before[name]) for name in history.unlike(before, now) if name[:2] in asked_again]
     found.cells = cells(db, run.id, baseline.id, wanted)
+    # What was not asked has not healed: some document must be better.
+    better = {(cell.engine, cell.contract) for cell in found.cells if cell.better}
+    found.healed = [_shown(before[name]) for name in history.unlike(before, now) if name[:2] in better]
     found.absent = absent(db, run.id, baseline.id, wanted)
     asked = history.asked(db, run.id)
     found.asked, found.asked_sentence = asked.to_json(), asked.sentence
@@ -321,16 +321,21 @@ def absent(db: sqlite3.Connection, run: str, baseline: str, wanted: Wanted) -> l
 def judge_own(found: Judgement, now: Mapping[str, Any], before: Mapping[str, Any]) -> None:
     """Hold the self-differences of `audit --self --json` to those of the baseline."""
     mine, theirs = _own(now), _own(before)
+    same = {_way(row) for row in now.get("rows", ()) if row["verdict"] == "same"}
     found.own = {
         "new": [row for key, row in mine.items() if key not in theirs],
         "known": [row for key, row in mine.items() if key in theirs],
-        "healed": [row for key, row in theirs.items() if key not in mine],
+        "healed": [row for row in theirs.values() if _way(row) in same],
     }
+
+
+def _way(row: Mapping[str, Any]) -> tuple[str, ...]:
+    return row["engine"], row["vocabulary"], row["corpus"], row["way"]
 
 
 def _own(report: Mapping[str, Any]) -> dict[tuple[str, ...], dict[str, Any]]:
     return {
-        (row["engine"], row["vocabulary"], row["corpus"], row["way"], row["verdict"]): row
+        (*_way(row), row["verdict"]): row
         for row in report.get("rows", ())
         if row["verdict"] in FAILED
     }

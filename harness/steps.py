@@ -89,9 +89,9 @@ def _places(n: int, stretches: bool) -> tuple[npt.NDArray[np.int64], npt.NDArray
     if not stretches:
         ends = np.arange(SHORTEST, n - SHORTEST + 1)
         return np.zeros_like(ends), ends
-    begins, ends = np.meshgrid(np.arange(SHORTEST, n), np.arange(n - SHORTEST + 1), indexing="ij")
-    fits = ends - begins >= SHORTEST
-    return begins[fits], ends[fits]
+    first, last = np.meshgrid(np.arange(SHORTEST, n), np.arange(n - SHORTEST + 1), indexing="ij")
+    fits = last - first >= SHORTEST
+    return first[fits], last[fits]
 
 
 def _ranks(values: Floats) -> Floats:

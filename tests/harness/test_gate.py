@@ -219,6 +219,10 @@ def test_what_there_was_no_time_for_is_neither_worse_nor_verified(made: Made) ->
     assert any("3 verdicts are missing because their engines' time was over" in each for each in found.sentences())
     made.run("c", {"engine": "y", "rows": late, "version": "2"})
     assert made.judged("c", "a", engines=["y"]).exit_code == 4
+    made.run("d", {"engine": "x", "rows": WRONG}, {"engine": "y", "rows": WRONG})
+    made.run("e", {"engine": "x", "version": "2"}, {"engine": "y", "rows": late, "version": "2"})
+    healed = made.judged("e", "d").healed
+    assert [row["engine"] for row in healed] == ["x"]  # what was not asked has not healed
     # And a baseline without time holds nobody to anything.
     assert made.judged("a", "c", engines=["y"]).exit_code == 4
 
@@ -309,8 +313,9 @@ def test_self_differences_are_held_to_those_of_before(
     made.run("aa", {"engine": "x"})
     made.run("bb", {"engine": "x"})
     row = {"engine": "x", "vocabulary": "gpt2", "corpus": "c", "verdict": "differ", "detail": ""}
-    for name, ways in (("old", ["threads"]), ("new", ["threads", "order"])):
-        report = {"schema": "tokassay.self/1", "rows": [{**row, "way": way} for way in ways]}
+    for name, order in (("old", "same"), ("new", "differ")):
+        rows = [{**row, "way": "threads"}, {**row, "way": "order", "verdict": order}]
+        report = {"schema": "tokassay.self/1", "rows": rows}
         (tmp_path / name).write_text(json.dumps(report), encoding="utf-8")
     words = ["--baseline", "aa", "--self", str(tmp_path / "new"), "--self-baseline", str(tmp_path / "old")]
     code, found = gate(made, capsys, *words)
@@ -318,6 +323,9 @@ def test_self_differences_are_held_to_those_of_before(
     words[3], words[5] = words[5], words[3]
     code, found = gate(made, capsys, *words)
     assert code == 0 and [each["way"] for each in found["self"]["healed"]] == ["order"]
+    report["rows"][1] = {**row, "way": "whatever else there is", "verdict": "unsupported"}
+    (tmp_path / "old").write_text(json.dumps(report), encoding="utf-8")
+    assert gate(made, capsys, *words)[1]["self"]["healed"] == []  # what was not asked has not healed
 
 
 # ---- speed

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 import yaml
-from tokassay.harness import nightly
+from tokassay.harness import nightly, selfdiff
 from tokassay.harness.budget import Budget
 from tokassay.harness.cli import main
 from tokassay.harness.errors import InputError
@@ -255,6 +255,20 @@ def test_an_engine_whose_time_is_over_is_a_row_and_is_asked_next_time(run_audit:
     # What is known needs no time.
     again = run_audit("tiktoken", "dat-bpe", documents=documents, operations=("encode", "decode"), engine_s=0.0)
     assert again.outcome.verdicts == {"match": 8}
+
+
+def test_an_engine_whose_time_is_over_is_a_row_against_itself_too() -> None:
+    suite = Suite("t", "", ("gpt2",), ("dat-bpe",), (CorpusRequest("mine", ("encode",), ("off",)),))
+    lanes = Lanes(suite, (), None, {}, 1)
+    corpora = [(name, lambda _: [("document", b"hello")]) for name in ("one", "two")]
+    try:
+        rows = selfdiff.run(lanes, lanes.vocabularies(), corpora, budget=Budget(1e-9))
+    finally:
+        lanes.close()
+    # The first way that was begun is brought to its end; all that was not is said once a corpus.
+    words = [("one", "same"), ("one", "unsupported"), ("two", "unsupported")]
+    assert [(row.corpus, row.verdict) for row in rows] == words
+    assert all(row.detail.startswith("time: ") for row in rows[1:])
 
 
 def test_a_budget_is_an_engines_own() -> None:
