@@ -87,10 +87,15 @@ def audit(session: nox.Session) -> None:
 
 @nox.session
 def nightly(session: nox.Session) -> None:
-    """The long audit, and every property test at its longest."""
+    """Fetch, install, audit, bench, gate, report: docs/NIGHTLY.md; `-- --suite nightly`: the long suite."""
+    install(session, "audit")
+    session.run("tokassay", "nightly", *session.posargs)
+
+
+@nox.session
+def properties(session: nox.Session) -> None:
+    """Every property test at its longest."""
     install(session, "test")
-    fetched(session, "nightly")
-    session.run("tokassay", "audit", "--suite", "nightly")
     pytest(session, "-n", "2", "-q", profile="nightly")
 
 

@@ -24,6 +24,7 @@ from tokassay.corpora.corpus import Corpus
 from tokassay.corpora.open import FROM_VOCABULARY, open_corpus
 from tokassay.harness import environment, errors
 from tokassay.harness.blocks import Block, Names, cut
+from tokassay.harness.budget import Budget
 from tokassay.harness.contract import Contract
 from tokassay.harness.divergences import FAILED, Divergences, Witness
 from tokassay.harness.expect import governing_block, oracle_keys
@@ -48,7 +49,8 @@ class Progress(Protocol):
 @dataclass(frozen=True)
 class Request:
     """An audit as asked for. `variants` override the contract's Unicode version and byte policy; `reduce_s` are the
-    seconds in which each failing divergence is made minimal (0: none is)."""
+    seconds in which each failing divergence is made minimal (0: none is), `engine_s` those that an engine may work
+    (None: as long as it takes)."""
 
     suite: Suite
     store: Path
@@ -61,6 +63,7 @@ class Request:
     threads: int = 2
     narrowed_from: str = "smoke"
     reduce_s: float = 0.0
+    engine_s: float | None = None
 
 
 @dataclass
@@ -149,7 +152,7 @@ def audit(request: Request, progress: Progress, executor: Executor | None = None
                 "environment": environment.capture() | {"notes": lanes.notes},
             },
         )
-        pools = Pools(lanes.asker)
+        pools = Pools(lanes.asker, Budget(request.engine_s))
         stack.callback(pools.close)
         pool = executor or stack.enter_context(ThreadPoolExecutor(request.jobs, thread_name_prefix="block"))
         runner = _Runner(request, store, run, lanes, pools, pool, progress)

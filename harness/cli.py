@@ -17,6 +17,9 @@ from types import FrameType
 VERBS = {
     "audit": "audit",
     "report": "report",
+    "history": "history",
+    "gate": "gate",
+    "nightly": "nightly",
     "diff": "diff",
     "trace": "trace",
     "reduce": "reduce",

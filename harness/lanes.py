@@ -27,6 +27,8 @@ from tokassay.harness.suites import Suite
 from tokassay.harness.tasks import ORACLE, Lane, Subject
 from tokassay.oracles.decisions import STAGES
 
+ALL, INSTALLED = "all", "installed"  # in the place of an engine's name
+
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
@@ -55,13 +57,22 @@ class Lanes:
         self.pattern = pattern
         self.roster = load_roster(*roster)
         self.notes: list[str] = []
-        self.engines = [spec for name in suite.engines if (spec := self._engine(name)) is not None]
+        self.engines = [spec for name in self._names() if (spec := self._engine(name)) is not None]
         self._platform = environment.platform_key()
         self._loaded: dict[tuple[str, str], Loaded] = {}
         self._spare: dict[tuple[str, str], list[Host]] = {}
         self._isolating: dict[str, Isolating] = {}
         self._lock = threading.Lock()
         self.builds: dict[str, dict[str, Any]] = {}
+
+    def _names(self) -> list[str]:
+        """The suite's engines, each once; `installed` stands for all of the roster that are, `all` for every one, those
+        that are not installed being named."""
+        everybody = [f"{name}?" for name in self.roster]
+        here = [name for name, spec in self.roster.items() if installed(spec)]
+        meant = {ALL: everybody, INSTALLED: here}
+        found = [name for asked in self.suite.engines for name in meant.get(asked, [asked])]
+        return list({name.removesuffix("?"): name for name in found}.values())
 
     def _engine(self, name: str) -> EngineSpec | None:
         optional, name = name.endswith("?"), name.removesuffix("?")

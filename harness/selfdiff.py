@@ -8,9 +8,11 @@ against its parts. No oracle is asked: an engine that is consistently wrong pass
 
 from __future__ import annotations
 
+import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from tokassay.engines.client import Host, HostFailure, Unsupported
 from tokassay.engines.dat_bpe.patterns import find_pattern
 from tokassay.harness.ask import failure
 from tokassay.harness.blocks import MAX_BYTES, MAX_DOCUMENTS, offsets_of
+from tokassay.harness.budget import Budget
 from tokassay.harness.compare import IDS, Output, differing, joined
 from tokassay.harness.domains import BYTES, domain_of
 from tokassay.harness.errors import AGREED, MISMATCH, NOTHING
@@ -59,20 +62,33 @@ def run(
     corpora: Iterable[tuple[str, Callable[[Vocabulary], Sequence[tuple[str, bytes]]]]],
     say: Callable[[str], None] = lambda _: None,
     wanted: Callable[[str], bool] = lambda _: True,
+    budget: Budget | None = None,
 ) -> list[Row]:
     """All engines of `lanes` under each vocabulary on each corpus, given as (name, its documents by name for one).
 
-    `say` is told what was done last; `wanted` picks ways by name.
+    `say` is told what was done last; `wanted` picks ways by name. Where an engine's time is over, one row stands for
+    the ways of a corpus that it was not asked.
     """
     rows: list[Row] = []
+    budget = budget or Budget()
     named = list(corpora)
     for vocabulary in vocabularies:
         for lane in lanes.subject(vocabulary, "off", "")[1]:
             for corpus, documents_of in named:
                 session = Session(lanes, lane, vocabulary, corpus, documents_of(vocabulary), wanted)
-                for row in session.rows():
-                    say(f"{row.engine}, {vocabulary.name}, {corpus}: {row.way}")
-                    rows.append(row)
+                if budget.over(lane.engine):
+                    rows.append(session.unasked(budget.reason))
+                    continue
+                begun = time.monotonic()
+                with closing(session.rows()) as found:
+                    for row in found:
+                        say(f"{row.engine}, {vocabulary.name}, {corpus}: {row.way}")
+                        rows.append(row)
+                        budget.spend(lane.engine, time.monotonic() - begun)
+                        begun = time.monotonic()
+                        if budget.over(lane.engine):
+                            rows.append(session.unasked(budget.reason))
+                            break
     return rows
 
 
@@ -100,7 +116,11 @@ class Session:
         self.version = ""
         self.hello: Mapping[str, Any] = {}
 
-    def rows(self) -> Iterator[Row]:
+    def unasked(self, why: str) -> Row:
+        """The row that stands for every way which is not asked."""
+        return replace(self._row(BASELINE, UNSUPPORTED, detail=why), way="whatever else there is")
+
+    def rows(self) -> Generator[Row, None, None]:
         """A row for each way, and one alone where the engine takes no part."""
         if self.lane.unsupported or self.lane.failed:
             verdict, why = self.lane.failed or (UNSUPPORTED, self.lane.unsupported)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +15,7 @@ from tokassay.engines.client import HostError, HostFailure, Unsupported
 from tokassay.engines.frames import pack_buffer
 from tokassay.harness.ask import UNLISTED, Asker, failure
 from tokassay.harness.blocks import Block, offsets_of
+from tokassay.harness.budget import Budget, unanswered
 from tokassay.harness.compare import IDS, Output
 from tokassay.harness.contract import Contract
 from tokassay.harness.expect import Expected, OracleRow, governing_block
@@ -79,6 +82,7 @@ class Pool:
     """The hosts of one worker: an Asker for each engine and contract, made when first asked for."""
 
     make: Callable[[str, Contract], Asker]
+    budget: Budget = field(default_factory=Budget)
     askers: dict[tuple[str, str], Asker] = field(default_factory=dict)
 
     def asker(self, engine: str, contract: Contract) -> Asker:
@@ -96,7 +100,8 @@ class Pool:
 class Pools:
     """One Pool a worker thread; `close` ends them all."""
 
-    def __init__(self, make: Callable[[str, Contract], Asker]) -> None:
+    def __init__(self, make: Callable[[str, Contract], Asker], budget: Budget | None = None) -> None:
+        self._budget = budget or Budget()
         self._make, self._local, self._all, self._lock = (
             make,
             threading.local(),
@@ -107,7 +112,7 @@ class Pools:
     def mine(self) -> Pool:
         pool = getattr(self._local, "pool", None)
         if pool is None:
-            pool = self._local.pool = Pool(self._make)
+            pool = self._local.pool = Pool(self._make, self._budget)
             with self._lock:
                 self._all.append(pool)
         return pool
@@ -139,10 +144,14 @@ def run_block(task: Task, pool: Pool) -> tuple[list[Result], list[OracleRow]]:
     for lane, result in task.work:
         reason = lane.reason_against(result.operation)
         whole = ("unsupported", reason) if reason else lane.failed
+        if whole is None and pool.budget.over(lane.engine):
+            whole = "unsupported", pool.budget.reason
+            result.key = unanswered(result.key)
         if whole is not None:
             result.verdicts, result.rows = {whole[0]: task.block.documents}, [[-1, *whole]]
         elif task.subject.modelled:
-            run.judge(lane, result)
+            with run.billed(lane.engine):
+                run.judge(lane, result)
         else:
             opaque.append((lane, result))
     if opaque:
@@ -155,6 +164,16 @@ class _Run:
         self.task, self.pool, self.block, self.subject = task, pool, task.block, task.subject
         self.expectations: dict[str, Expected] = {}
         self.findings: dict[tuple[Any, ...], Any] = {}
+        self.oracle_s = 0.0
+
+    @contextmanager
+    def billed(self, engine: str) -> Iterator[None]:
+        """What is done here is on the engine's time, but for what the oracle takes."""
+        begun, oracle_s = time.monotonic(), self.oracle_s
+        try:
+            yield
+        finally:
+            self.pool.budget.spend(engine, time.monotonic() - begun - (self.oracle_s - oracle_s))
 
     def fresh(self) -> list[OracleRow]:
         return [row for expected in self.expectations.values() for row in expected.fresh]
@@ -174,6 +193,7 @@ class _Run:
 
     def ask_oracle(self, contract: Contract, operation: str) -> tuple[Output, int]:
         asker = self.pool.asker(ORACLE, contract)
+        begun = time.monotonic()
         try:
             answer = asker.measure(operation, self.block)
             for i, (verdict, detail) in answer.failures.items():
@@ -183,6 +203,8 @@ class _Run:
             return answer.output or asker.kept(), answer.ns
         except HostFailure as error:
             raise OracleFailure(f"oracle: {error}") from error
+        finally:
+            self.oracle_s += time.monotonic() - begun
 
     def judge(self, lane: Lane, result: Result) -> None:
         held = Held(self.expected(lane.held_to(result.operation)), self.expected(self.subject.asked))
@@ -290,7 +312,8 @@ class _Run:
     def _alone(self, lane: Lane, result: Result) -> tuple[Output | None, dict[int, tuple[str, Any]]]:
         asker = self.pool.asker(lane.engine, lane.contract)
         try:
-            answer = asker.measure(result.operation, self.block)
+            with self.billed(lane.engine):
+                answer = asker.measure(result.operation, self.block)
             output = answer.output or asker.kept()
         except Unsupported as error:
             result.verdicts, result.rows = {"unsupported": self.block.documents}, [[-1, "unsupported", str(error)]]

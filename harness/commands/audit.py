@@ -37,7 +37,9 @@ def audit(
         str | None,
         typer.Option(help="Variants held to, as POLICY, @UNICODE or POLICY@UNICODE: byte-alphabet@16.0."),
     ] = None,
-    engine: Annotated[list[str] | None, typer.Option(help="An engine of the roster; again for more.")] = None,
+    engine: Annotated[
+        list[str] | None, typer.Option(help="An engine of the roster, `installed` for each that is, or `all`.")
+    ] = None,
     corpus: Annotated[
         list[str] | None,
         typer.Option(help="A corpus (tokassay corpora list), a file or a folder; again for more."),
@@ -55,6 +57,10 @@ def audit(
     reduce_seconds: Annotated[
         float, typer.Option(min=0.1, help="Time for one of them; for all together, twelve times that.")
     ] = 5.0,
+    engine_minutes: Annotated[
+        float | None,
+        typer.Option(min=0, help="Time that one engine may work; what it is not asked for then is `unsupported`."),
+    ] = None,
     store: Annotated[Path, typer.Option(help="The store: results are kept here, and a run resumes from it.")] = Path(
         "tokassay.sqlite"
     ),
@@ -100,6 +106,7 @@ def audit(
         jobs=jobs or len(os.sched_getaffinity(0)),
         narrowed_from=suite,
         reduce_s=reduce_seconds if reduce else 0.0,
+        engine_s=None if engine_minutes is None else 60 * engine_minutes,
     )
     console = Console(stderr=True)
     if own:

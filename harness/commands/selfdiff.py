@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 def against_itself(request: Request, console: Console, *, as_json: bool) -> int:
     """Run it, print it, and give the exit code: 0 all the same, 1 a difference or a failure, 4 nothing compared."""
     from tokassay.harness.audit import opened
+    from tokassay.harness.budget import Budget
     from tokassay.harness.commands.options import print_json
     from tokassay.harness.lanes import Lanes
     from tokassay.harness.selfdiff import exit_code, run
@@ -31,7 +32,7 @@ def against_itself(request: Request, console: Console, *, as_json: bool) -> int:
         specs = dict.fromkeys(asked.spec for asked in suite.corpora)
         corpora = [(spec, partial(documents, spec)) for spec in specs]
         with console.status("loading engines") as status:
-            rows = run(lanes, vocabularies, corpora, status.update)
+            rows = run(lanes, vocabularies, corpora, status.update, budget=Budget(request.engine_s))
     finally:
         lanes.close()
     code = exit_code(rows)
