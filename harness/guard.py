@@ -6,7 +6,6 @@ they are the same, and where they part first. It needs no oracle, so any file th
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
@@ -23,7 +22,7 @@ from tokassay.harness.compare import REJECT, Output, differing
 from tokassay.harness.domains import DOMAINS
 from tokassay.harness.errors import INFRASTRUCTURE, InputError
 from tokassay.harness.golden_file import Frozen, Golden
-from tokassay.harness.guard_ask import Asking, find_target, special_texts
+from tokassay.harness.guard_ask import Asking, find_target, relative, seen_from, special_texts
 from tokassay.harness.guard_result import Checked, Divergence, Row, listed
 from tokassay.harness.load import Loaded, load_vocabulary
 from tokassay.harness.pieces import token_spans, view
@@ -62,11 +61,12 @@ def freeze(
     if not corpora and texts and "on" in meant.spec.specials:
         asked.append((WITH_SPECIALS, "on"))
     frozen: list[Frozen] = []
-    with Asking(loaded, meant, roster, texts) as asking:
+    folder = out.absolute().parent
+    with Asking(loaded, meant, roster, texts, folder) as asking:
         said = asking.hello()
         for spec, specials in asked:
             tell(f"{meant.spec.name} {said['version']} on {spec}")
-            frozen.append(asking.freeze(spec, seed, specials))
+            frozen.append(asking.freeze(seen_from(folder, spec), seed, specials))
     return Golden(
         tokassay=metadata.version("tokassay"),
         vocabulary={
@@ -86,7 +86,7 @@ def _given(loaded: Loaded, vocabulary: str, out: Path) -> str:
     """A known name as it is; a path as seen from the folder of the file that is written, so that both may move."""
     if known.find(vocabulary.partition("@")[0]) is not None:
         return vocabulary
-    return Path(os.path.relpath(loaded.source_path.resolve(), out.absolute().parent.resolve())).as_posix()
+    return relative(loaded.source_path, out.absolute().parent)
 
 
 class Guard:
@@ -106,7 +106,8 @@ class Guard:
         given = vocabulary or _locate(golden)
         self.loaded = load_vocabulary(given, pattern=golden.vocabulary["pattern"])
         self.target = find_target(engine or golden.engine["name"], self.loaded.contract, roster)
-        self._asking = Asking(self.loaded, self.target, roster, special_texts(self.loaded))
+        folder = golden.path.absolute().parent
+        self._asking = Asking(self.loaded, self.target, roster, special_texts(self.loaded), folder)
         self._now: dict[str, str] | None = None
 
     def __enter__(self) -> Guard:
@@ -169,7 +170,7 @@ class Guard:
         differ = dict.fromkeys(held, 0)
         found: list[tuple[int, Block, int, Output | None, Output, dict[int, tuple[str, str]]]] = []
         other = self.golden.engine["name"] != self.target.spec.name
-        refused = 0
+        refused, contradicts = 0, False
         names, state = Names(), ContentHash()
         for block in self._asking.blocks(corpus.spec, corpus.seed, names, state):
             part = held.get(block.domain)
@@ -196,16 +197,18 @@ class Guard:
                 refused += int((either[unlike]).sum())
                 unlike = unlike[~either[unlike]]
             elif not len(unlike):
-                raise InputError(
-                    f"corpus {corpus.name}: its digest and its ids contradict each other", where=str(self.golden.path),
-                    remedy="freeze again, or take the file from where it was written",
-                )
+                contradicts = True
             differ[block.domain] += len(unlike)
             if len(unlike):
                 i = int(unlike[0])
                 found.append((int(block.indices[i]), block, i, was, output, failures))
         if state.done().digest != corpus.content:
             raise self._other_corpus(corpus)
+        if contradicts:
+            raise InputError(
+                f"corpus {corpus.name}: its digest and its ids contradict each other", where=str(self.golden.path),
+                remedy="freeze again, or take the file from where it was written",
+            )
         if not found:
             return Row(corpus, differ, refused=refused)
         number, block, i, before, after, failures = min(found, key=lambda row: row[0])

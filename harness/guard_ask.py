@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import platform
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 from tokassay.corpora.corpus import ContentHash
-from tokassay.corpora.open import open_corpus
+from tokassay.corpora.open import SOURCES, open_corpus
+from tokassay.corpora.prepared import real_names
+from tokassay.corpora.readers.paths import split_spec
 from tokassay.engines.client import Host, HostFailure, Unsupported
 from tokassay.engines.environments import installed
 from tokassay.engines.frames import Spans
@@ -37,6 +41,25 @@ def find_target(engine: str, contract: Contract, roster: Mapping[str, EngineSpec
     return meant
 
 
+def is_path(spec: str) -> bool:
+    """Whether a corpus spec is a path, and no source and no catalogued text."""
+    return spec.partition(":")[0] not in SOURCES and spec not in real_names()
+
+
+def seen_from(folder: Path, spec: str) -> str:
+    """A corpus spec with its path as seen from `folder`, so that a file and its texts may move together."""
+    path, kind, field = split_spec(spec)
+    if not is_path(spec) or not path.exists():
+        return spec
+    more = f"@{kind}" if kind else ""
+    return f"{relative(path, folder)}{more}{f':{field}' if field else ''}"
+
+
+def relative(path: Path, folder: Path) -> str:
+    """`path` as seen from `folder`, with `/` between."""
+    return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
+
+
 def special_texts(loaded: Loaded) -> tuple[str, ...]:
     """The texts of special and added tokens, also of a tokenizer.json that is not modelled."""
     if loaded.contract.algorithm != "opaque":
@@ -50,9 +73,10 @@ class Asking:
     """One engine with one vocabulary, asked corpus by corpus. A host a special-token policy, when needed."""
 
     def __init__(
-        self, loaded: Loaded, meant: Target, roster: Mapping[str, EngineSpec], texts: Sequence[str]
+        self, loaded: Loaded, meant: Target, roster: Mapping[str, EngineSpec], texts: Sequence[str], folder: Path
     ) -> None:
-        self.loaded, self.target, self._texts = loaded, meant, texts
+        """`texts`: those of special tokens, for corpora made of them. Paths of corpora are as seen from `folder`."""
+        self.loaded, self.target, self._texts, self._folder = loaded, meant, texts, folder
         self._roster = {**roster, meant.spec.name: meant.spec}
         self._askers: dict[str, Asker] = {}
 
@@ -103,6 +127,8 @@ class Asking:
 
     def blocks(self, spec: str, seed: int, names: Names, state: ContentHash) -> Iterator[Block]:
         """The blocks of a corpus; `state` sees all its documents, `names` learns what they are called."""
+        if is_path(spec):
+            spec = str(self._folder / spec)
         corpus = open_corpus(spec, seed=seed, tokens=dict(self.loaded.vocabulary.tokens), specials=self._texts)
 
         class Seen:

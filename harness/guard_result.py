@@ -18,9 +18,10 @@ SHOWN_BYTES = 4096  # of a document, in hex
 class Divergence:
     """The first document on which an engine no longer gives the frozen ids.
 
-    `token` is the place of the first differing id. `span` (bytes of the document) is where the ids differ, by what the
-    engine says of its tokens now; None where it says nothing. `frozen` and `now` are ids around the place, which begin
-    with that at `first`; an ending other than `ids` stands for a document without any.
+    `token` is the place of the first differing id; -1: ids were not kept, and the document is the first of its block.
+    `span` (bytes of the document) is where the ids differ, by what the engine says of its tokens now; None where it
+    says nothing. `frozen` and `now` are ids around the place, which begin with that at `first`; an ending other than
+    `ids` stands for a document without any.
     """
 
     number: int
@@ -63,6 +64,9 @@ class Divergence:
 
     def lines(self) -> list[str]:
         """The divergence in words, a sentence a line."""
+        if self.token < 0:
+            return [f"first divergent block begins with document {self.name!r} (number {self.number}, {self.domain});"
+                    " its ids were not kept, so that document and token are not known"]
         size = f"{len(self.document):,} bytes"
         said = [f"first divergent document: {self.name!r} (number {self.number}, {self.domain}, {size})"]
         said.append(f"  text  {one_line(self.document)}")
@@ -71,9 +75,6 @@ class Divergence:
         if self.endings != ("ids", "ids"):
             detail = f" ({self.detail})" if self.detail else ""
             said.append(f"  frozen: {self.endings[0]}; now: {self.endings[1]}{detail}")
-            return said
-        if self.token < 0:
-            said.append("  its ids were not kept (digests only), so that the token is not known")
             return said
         pairs = zip((self.frozen_id, self.now_id), self.tokens, strict=True)
         old, new = (

@@ -134,7 +134,7 @@ def problems(guard: Guard, corpus: Frozen | None) -> list[str]:
     """What differs, in words; empty where nothing does. Raises InputError."""
     if corpus is None:
         changes = guard.settings()
-        lines = [f"{len(changes)} settings changed:", *(f"  {change.sentence}" for change in changes)] if changes else []
+        lines = [f"{len(changes)} settings changed:"] * bool(changes) + [f"  {change.sentence}" for change in changes]
     else:
         lines = guard.corpus(corpus).lines()
     return [*lines, *(f"changed: {line}" for line in guard.changes())] if lines else []
