@@ -30,7 +30,7 @@ from tokassay.harness.load import Loaded, load_vocabulary
 from tokassay.harness.materialize import _expressible, ranks_file, tokenizer_json
 from tokassay.harness.output import write_whole
 from tokassay.harness.pieces import one_line
-from tokassay.harness.recover import recover, unlike_ranks
+from tokassay.harness.recover import Recovered, recover, unlike_ranks
 from tokassay.harness.vocabulary import Vocabulary
 
 KINDS = ("tiktoken", "tokenizer.json", "profile")
@@ -149,32 +149,39 @@ def convert(
     if loaded.contract.algorithm not in ("bpe-ranks", "bpe-pairs"):
         reasons = "; ".join(loaded.unmodelled) or loaded.contract.algorithm
         raise InputError(f"not converted: {reasons}", where=vocabulary, remedy="give a byte-level BPE vocabulary")
-    facts, always = facts_of(loaded), len(loaded.contract.added_tokens)
+    always = tuple(text for text, *_ in loaded.contract.added_tokens)
+    counts = {"special_tokens": len(loaded.contract.special_tokens), "added_tokens": len(always)}
     if kind == "tiktoken":
         loaded = as_specials(loaded)
-    before = form_of(loaded)
-    done = Conversion(vocabulary, loaded.format, kind, str(out), facts, before)
-    _refuse(kind, loaded, before)
+    _refuse(kind, loaded)
+    found = recover(loaded.vocabulary)
+    before = form_of(loaded, found)
+    if kind == "tiktoken" and not before.by_ranks:
+        reason = unlike_ranks(loaded.vocabulary, loaded.contract.ignore_merges, found)
+        raise InputError(
+            f"its merges are not those of its ids as ranks: {reason}", where=f"--to {kind}",
+            remedy="convert it to tokenizer.json or to a profile",
+        )
+    done = Conversion(vocabulary, loaded.format, kind, str(out), facts_of(loaded, found) | counts, before)
     done.lost, done.notes = lost(kind, loaded), notes(kind, loaded, done.facts)
     if kind == "tiktoken" and always:
         done.lost.append(
-            f"added tokens: {always} are not special, and tokenizers matches them always; tiktoken does where special "
-            "tokens are allowed"
+            f"added tokens: {len(always)} are not special, and tokenizers matches them always; tiktoken does where "
+            "special tokens are allowed"
         )
     tell("writing")
     with _beside(out) as folder:
-        made = _make(kind, loaded, before, folder)
+        made = _make(kind, loaded, before, found, folder)
         tell("reading it back")
         again = None if kind == "profile" else load_vocabulary(
             made[0], pattern=_one_pattern(loaded.contract) if kind == "tiktoken" else None,
             specials=dict(loaded.contract.special_tokens) if kind == "tiktoken" else None,
         )
-        done.after = _profile_form(made[0], loaded) if again is None else form_of(again)
+        done.after = _profile_form(made[0], loaded, before) if again is None else form_of(again)
         if kind == "tiktoken":  # a rank file has no normalizer, by whoever reads it
             contract = {**done.after.contract, "normalizer": loaded.contract.normalizer}
             done.after = replace(done.after, contract=contract)
-        for one in compare(loaded, kind, made[0], tell):
-            done.compared.append(one)
+        done.compared += compare(loaded, kind, made[0], always, tell)
         if done.proved:
             tell("putting it in its place")
             for path, target in zip(made, (out, Path(f"{out}.specials.json")), strict=False):
@@ -186,17 +193,21 @@ def convert(
 # -- before and after ---------------------------------------------------------------------------------------
 
 
-def form_of(loaded: Loaded) -> Form:
-    """The canonical form of a loaded vocabulary: as ranks where its merges provably mean them."""
+def form_of(loaded: Loaded, found: Recovered | None = None) -> Form:
+    """The canonical form of a loaded vocabulary: as ranks where its merges provably mean them.
+
+    `found` is what `recover` gives for it, where that is known already.
+    """
+    found = found or recover(loaded.vocabulary)
     contract, vocabulary = loaded.contract, loaded.vocabulary
     texts = named(contract)
     tokens = {token: number for token, number in vocabulary.tokens.items() if token}  # "" is part of no piece
     # The dead texts of a file do no harm, and are no special tokens; see `notes`.
     plain = Vocabulary(tokens, vocabulary.merges, texts)
-    by_ranks = not unlike_ranks(plain, contract.ignore_merges)
+    by_ranks = not unlike_ranks(plain, contract.ignore_merges, found)
     if by_ranks:
         plain = Vocabulary(tokens, None, texts)
-    needed = bool(plain.derivation.unreachable) if by_ranks else contract.ignore_merges
+    needed = bool(found.whole) if by_ranks else contract.ignore_merges
     return Form(plain, _contract_of(contract, by_ranks, plain.digest, needed), by_ranks)
 
 
@@ -207,7 +218,7 @@ def _contract_of(contract: Contract, by_ranks: bool, digest: str, ignore_merges:
     return core | ({"algorithm": "bpe-ranks"} if by_ranks else {})
 
 
-def _profile_form(path: Path, loaded: Loaded) -> Form:
+def _profile_form(path: Path, loaded: Loaded, before: Form) -> Form:
     """What a profile itself holds: every id's bytes asked of the opened file, and the contract that it states.
 
     Its merges are tables that are not read back: their proof is the comparison of ids. So the list is the source's.
@@ -215,7 +226,7 @@ def _profile_form(path: Path, loaded: Loaded) -> Form:
     from tokassay.engines.dat_bpe import Encoder, profiles
 
     about = profiles.read(path)[2]
-    encoder, before = Encoder.open(path), form_of(loaded)
+    encoder = Encoder.open(path)
     rows = {one.text: one for one in encoder.added}
     held = {one.id for one in rows.values()}
     tokens: dict[bytes, int] = {}
@@ -240,15 +251,12 @@ def _profile_form(path: Path, loaded: Loaded) -> Form:
     return Form(vocabulary, {**before.contract, **stated}, before.by_ranks)
 
 
-def facts_of(loaded: Loaded) -> dict[str, Any]:
-    """Counts: tokens, special tokens, merges of the source and recovered ones, exceptions, whole-piece tokens, gaps."""
+def facts_of(loaded: Loaded, found: Recovered) -> dict[str, Any]:
+    """Counts: tokens, merges of the source and recovered ones, exceptions, whole-piece tokens, gaps."""
     vocabulary, contract = loaded.vocabulary, loaded.contract
-    found = recover(vocabulary)
     used = {*named(contract).values(), *vocabulary.tokens.values()}
     return {
         "tokens": len(vocabulary.tokens),
-        "special_tokens": len(contract.special_tokens),
-        "added_tokens": len(contract.added_tokens),
         "merges_listed": None if vocabulary.merges is None else len(vocabulary.merges),
         "merges_recovered": len(found.pairs),
         "exceptions": len(found.exceptions),
@@ -284,7 +292,7 @@ def gaps(used: set[int]) -> list[list[int]]:
 # -- what cannot be said ------------------------------------------------------------------------------------
 
 
-def _refuse(kind: str, loaded: Loaded, form: Form) -> None:
+def _refuse(kind: str, loaded: Loaded) -> None:
     """Raise InputError where the target would give other ids."""
     contract = loaded.contract
 
@@ -292,12 +300,9 @@ def _refuse(kind: str, loaded: Loaded, form: Form) -> None:
         return InputError(what, where=f"--to {kind}", remedy=remedy)
 
     if kind == "tiktoken":
-        if not form.by_ranks:
-            reason = unlike_ranks(loaded.vocabulary, contract.ignore_merges)
-            raise refuse(f"its merges are not those of its ids as ranks: {reason}", "convert it to tokenizer.json")
         if len(contract.pretokenizer) != 1:
             count = len(contract.pretokenizer)
-            raise refuse(f"tiktoken splits by one expression, this by {count}", "convert it to tokenizer.json")
+            raise refuse(f"tiktoken splits by one expression, this by {count}", "convert it to a profile")
         if contract.added_tokens:
             text, number, flags = contract.added_tokens[0]
             raise refuse(
@@ -305,7 +310,7 @@ def _refuse(kind: str, loaded: Loaded, form: Form) -> None:
                 f"({len(contract.added_tokens)} tokens in all)", "convert it to a profile",
             )
         if contract.add_prefix_space:
-            raise refuse("tiktoken puts no space before the text", "keep tokenizer.json")
+            raise refuse("tiktoken puts no space before the text", "convert it to a profile")
     if kind == "tokenizer.json" and not _expressible(loaded.vocabulary, contract.with_variants(specials="on")):
         numbers: dict[int, str] = {}
         for text, number in named(contract).items():
@@ -369,7 +374,7 @@ def _beside(out: Path) -> Iterator[Path]:
         yield Path(folder)
 
 
-def _make(kind: str, loaded: Loaded, form: Form, folder: Path) -> list[Path]:
+def _make(kind: str, loaded: Loaded, form: Form, found: Recovered, folder: Path) -> list[Path]:
     """The target's file, and the one of special tokens beside a rank file."""
     contract = loaded.contract.with_variants(specials="on")
     if kind == "profile":
@@ -379,7 +384,7 @@ def _make(kind: str, loaded: Loaded, form: Form, folder: Path) -> list[Path]:
         encoder_of(loaded, contract.unicode).save(path)
         return [path]
     if kind == "tokenizer.json":
-        merges = recover(loaded.vocabulary).pairs if form.by_ranks else loaded.vocabulary.merges or ()
+        merges = found.pairs if form.by_ranks else loaded.vocabulary.merges or ()
         needed = bool(form.contract["ignore_merges"])
         path = folder / "tokenizer.json"
         path.write_bytes(tokenizer_json(loaded.vocabulary, merges, replace(contract, ignore_merges=needed)))
@@ -463,8 +468,11 @@ def reader(form: str, path: Path, loaded: Loaded, specials: str) -> Reader:
         raise
 
 
-def compare(loaded: Loaded, kind: str, made: Path, tell: Tell) -> Iterator[Comparison]:
-    """The ids of the source by one program and of the file that was made by another, corpus by corpus."""
+def compare(loaded: Loaded, kind: str, made: Path, always: Sequence[str], tell: Tell) -> Iterator[Comparison]:
+    """The ids of the source by one program and of the file that was made by another, corpus by corpus.
+
+    `always`: texts that tokenizers matches even where special tokens are off; documents with one are left out there.
+    """
     texts = loaded.contract.texts
     asked = [(spec, "off") for spec in CORPORA] + ([(SPECIALS, "on")] if texts else [])
     for spec, specials in asked:
@@ -473,7 +481,8 @@ def compare(loaded: Loaded, kind: str, made: Path, tell: Tell) -> Iterator[Compa
         try:
             for form, path in ((_source_form(loaded), loaded.source_path), (kind, made)):
                 readers.append(reader(form, path, loaded, specials))
-            yield _compared(spec, specials, texts, readers, loaded.contract.normalizer)
+            skipped = [text.encode() for text in always] if specials == "off" else []
+            yield _compared(spec, specials, texts, readers, loaded.contract.normalizer, skipped)
         except HostFailure as error:
             raise InputError(
                 f"the ids of {spec} could not be compared: {error.verdict} ({error.detail})", where=f"--to {kind}",
@@ -491,7 +500,7 @@ def _source_form(loaded: Loaded) -> str:
 
 
 def _compared(
-    spec: str, specials: str, texts: Sequence[str], readers: Sequence[Reader], normalizer: str
+    spec: str, specials: str, texts: Sequence[str], readers: Sequence[Reader], normalizer: str, skipped: Sequence[bytes]
 ) -> Comparison:
     documents = ids = left_out = wrong = 0
     first = ""
@@ -502,10 +511,7 @@ def _compared(
             left_out += block.documents
             continue
         a, b = (one.encode(block) for one in readers)
-        usable = [
-            i for i in range(block.documents)
-            if normalizer == "none" or unicodedata.is_normalized("NFC", block.document(i).decode())
-        ]
+        usable = [i for i in range(block.documents) if _usable(block.document(i), normalizer, skipped)]
         chosen = set(usable)
         left_out += block.documents - len(usable)
         documents += len(usable)
@@ -520,3 +526,10 @@ def _compared(
             )
             first = f"{names[int(block.indices[i])]} {one_line(block.document(i))}: {sides}"
     return Comparison(spec, specials, readers[0].name, readers[1].name, documents, ids, left_out, wrong, first)
+
+
+def _usable(document: bytes, normalizer: str, skipped: Sequence[bytes]) -> bool:
+    """Whether the libraries are to agree on a document: where only one normalizes, it must change nothing."""
+    if any(text in document for text in skipped):
+        return False
+    return normalizer == "none" or unicodedata.is_normalized("NFC", document.decode())

@@ -66,8 +66,11 @@ def last_merge(token: bytes, ranks: Mapping[bytes, int]) -> Pair:
     return parts[0], parts[1]
 
 
-def unlike_ranks(vocabulary: Vocabulary, ignore_merges: bool) -> str:
-    """Why a vocabulary's merge list does not provably mean its ranks, with the place in it; "" where it does."""
+def unlike_ranks(vocabulary: Vocabulary, ignore_merges: bool, found: Recovered | None = None) -> str:
+    """Why a vocabulary's merge list does not provably mean its ranks, with the place in it; "" where it does.
+
+    `found` is what `recover` gives for it, where that is known already.
+    """
     merges, tokens = vocabulary.merges, vocabulary.tokens
     if merges is None:
         return ""
@@ -77,7 +80,7 @@ def unlike_ranks(vocabulary: Vocabulary, ignore_merges: bool) -> str:
         if number < highest:
             return f"merge {place} ({left!r}, {right!r}) makes id {number} after one that makes {highest}"
         highest = number
-    found = recover(vocabulary)
+    found = found or recover(vocabulary)
     listed = set(merges)
     for left, right in found.pairs:
         if (left, right) not in listed:

@@ -65,7 +65,7 @@ def told(done: Conversion) -> list[str]:
         lines.append(f"  {name} before {old}")
         lines.append(f"  {name} after  {new}  {'equal' if old == new else 'NOT EQUAL'}")
     for one in done.compared:
-        more = f", {one.left_out:,} left out (ill-formed, or changed by the normalizer)" if one.left_out else ""
+        more = f", {one.left_out:,} left out (see docs/GUARD.md)" if one.left_out else ""
         word = "equal" if not one.differ else f"{one.differ:,} DIFFER; {one.first}"
         lines.append(
             f"  ids on {one.corpus}, special tokens {one.specials}: {one.source} on the source, {one.target} on the "
