@@ -19,6 +19,7 @@ from tokassay.corpora.joined import JOINED, open_specials
 from tokassay.corpora.lengths import MOST, SMALL, open_lengths
 from tokassay.corpora.prepared import open_real, real_names
 from tokassay.corpora.readers.paths import open_path, split_spec
+from tokassay.corpora.repeats import open_repeats
 from tokassay.corpora.sample import open_sample
 from tokassay.corpora.tuples import open_classes
 
@@ -118,6 +119,11 @@ def _sample(asked: Asked) -> Corpus:
     return open_sample()
 
 
+def _repeats(asked: Asked) -> Corpus:
+    asked.nothing()
+    return open_repeats(asked.spec)
+
+
 # Every built-in source: its opener, and the line that `corpora list` shows.
 SOURCES: dict[str, tuple[Callable[[Asked], Corpus], str]] = {
     "battery": (_battery, "named structural documents, each with its reason"),
@@ -138,6 +144,7 @@ SOURCES: dict[str, tuple[Callable[[Asked], Corpus], str]] = {
     "borders": (_borders, "real text changed at the borders of its tokens; borders:N documents (4,000 unless told)"),
     "added": (_added, "what stands beside, between and inside of added tokens; added:N more that are drawn"),
     "runs": (_runs, "very long runs of each class, to a megabyte; runs:small, runs:N"),
+    "repeats": (_repeats, "one character said 2 to 9 times, where ties are decided"),
     "collisions": (_collisions, "words that poor keys take for one another; collisions:N (4,000 unless told)"),
 }
 

@@ -31,6 +31,7 @@ VERBS = {
     "corpora": "corpora",
     "engines": "engines",
     "freeze": "freeze",
+    "check": "check",
     "bench": "bench",
     "profile": "profile",
     "tuples": "tuples",

@@ -218,3 +218,12 @@ def _word(value: Any) -> str:
     if isinstance(value, list):
         return " ".join(str(item) for item in value)
     return "-" if value is None else str(value)
+
+
+def _convert() -> None:
+    from tokassay.harness.commands.vocab_convert import convert
+
+    app.command()(convert)
+
+
+_convert()
