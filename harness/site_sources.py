@@ -1,7 +1,7 @@
 """What a site is made of beside stores: the roster, the vectors with what engines gave, our own faults, and traces.
 
-Traces are made when a site is built. One of an audit's divergence asks both sides again; one of a vector asks the oracle
-alone, in this process, and sets it beside the ids that are recorded.
+Traces are made when a site is built. One of an audit's divergence asks both sides again; one of a vector asks the
+oracle alone, in this process, and sets it beside the ids that are recorded.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tokassay.engines.roster import EngineSpec
 from tokassay.harness.answers import Answer
 from tokassay.harness.cases import load_for
 from tokassay.harness.contract import Contract
-from tokassay.harness.differ import Side, difference
+from tokassay.harness.differ import Side
 from tokassay.harness.errors import InputError
 from tokassay.harness.load import Loaded, load_vocabulary
 from tokassay.harness.sidebyside import side_by_side, to_json
@@ -73,13 +73,22 @@ def vectors(held: Iterable[Vector]) -> tuple[Shown, ...]:
     """The vectors, with the engines that ever failed them for a cause of its own (one like another vector has none)."""
     return tuple(
         Shown(
-            id=one.id, vocabulary=one.vocabulary, operation=one.operation, level=one.level,
-            data=bytes.fromhex(one.repeat[0] if one.repeat else one.input_hex), times=one.repeat[1] if one.repeat else 1,
-            stage=one.stage, title=one.title, rule=one.rule, source=one.source, right=one.expected.told(),
-            command=_reproduce(one), known=tuple(_known(one)),
+            id=one.id,
+            vocabulary=one.vocabulary,
+            operation=one.operation,
+            level=one.level,
+            data=bytes.fromhex(one.repeat[0] if one.repeat else one.input_hex),
+            times=one.repeat[1] if one.repeat else 1,
+            stage=one.stage,
+            title=one.title,
+            rule=one.rule,
+            source=one.source,
+            right=one.expected.told(),
+            command=_reproduce(one),
+            known=tuple(_known(one)),
         )
         for one in held
-    )  # fmt: skip
+    )
 
 
 def _known(vector: Vector) -> Iterator[Known]:
@@ -88,13 +97,21 @@ def _known(vector: Vector) -> Iterator[Known]:
         if "first_bad" in history and not any(one.like for one in vector.of(engine)):
             given = [one.answer for one in vector.of(engine) if not vector.right(one.answer)][-1]
             yield Known(
-                vector.id, engine, history["first_bad"], history["last_bad"], history.get("last_good", ""),
-                history.get("first_good", ""), engine in vector.wrong, given.told(),
-            )  # fmt: skip
+                vector.id,
+                engine,
+                history["first_bad"],
+                history["last_bad"],
+                history.get("last_good", ""),
+                history.get("first_good", ""),
+                engine in vector.wrong,
+                given.told(),
+            )
 
 
 def _reproduce(vector: Vector) -> str:
-    named = [engine for engine in sorted({one.engine for one in vector.engines}) if "first_bad" in vector.history(engine)]
+    named = [
+        engine for engine in sorted({one.engine for one in vector.engines}) if "first_bad" in vector.history(engine)
+    ]
     return shlex.join(["tokassay", "vectors", "reproduce", vector.id, named[0]]) if named else ""
 
 
@@ -111,10 +128,15 @@ def gathered(engines: Mapping[str, EngineSpec], stores: Sequence[Path] = ()) -> 
 
 
 def built(
-    stores: Sequence[Path], benches: Sequence[Path], out: Path, rosters: Sequence[Path], trace_seconds: float,
+    stores: Sequence[Path],
+    benches: Sequence[Path],
+    out: Path,
+    rosters: Sequence[Path] = (),
+    trace_seconds: float = 0.0,
     said: Callable[[str], None] = lambda _: None,
+    more: Sequence[tuple[str, str]] = (),
 ) -> tuple[Site, list[Path]]:
-    """Build a site into `out` and return it with its files. Without a store and a bench the default store is read.
+    """Build a site of these stores and benches into `out`, and return it with its files.
 
     Raises InputError or ReportError with place and remedy.
     """
@@ -123,21 +145,20 @@ def built(
     from tokassay.reports.site.model import Site
 
     engines = load_roster(*rosters)
-    held = list(stores) or ([] if benches else [STORE])
     with stored(benches) as made:
-        site = Site(gathered(engines, [*held, *([made] if made is not None else [])]))
-        traces = Traces(engines, trace_seconds, said)
+        site = Site(gathered(engines, [*stores, *([made] if made is not None else [])]))
         if trace_seconds > 0:
+            traces = Traces(engines, trace_seconds, said)
             traces.of_divergences(site.divergences)
             traces.of_vectors(vector for file in load_all() for vector in file.vectors)
-        site.traces, site.untraced = traces.made, traces.without
+            site.traces, site.untraced = traces.made, traces.without
         said("writing")
-        return site, build_site(site, out)
+        return site, build_site(site, out, more)
 
 
 @contextmanager
 def stored(benches: Sequence[Path]) -> Iterator[Path | None]:
-    """A store with these reports of `bench --json`, while the block runs; None where there are none. Raises InputError."""
+    """A store with these reports of `bench --json`, while the block runs; None for none. Raises InputError."""
     from tokassay.harness.store import Store
 
     if not benches:
@@ -155,7 +176,7 @@ def stored(benches: Sequence[Path]) -> Iterator[Path | None]:
 
 
 def read_bench(path: Path) -> dict[str, Any]:
-    """A file of `tokassay bench --json`. A report without an id (schema 1) gets one from its bytes. Raises InputError."""
+    """A file of `tokassay bench --json`. A report without an id gets one from its bytes. Raises InputError."""
     import hashlib
 
     remedy = "give a file that `tokassay bench --json` printed"
@@ -168,10 +189,18 @@ def read_bench(path: Path) -> dict[str, Any]:
     schema = found.get("schema", "") if isinstance(found, dict) else ""
     if not str(schema).startswith("tokassay.bench/"):
         raise InputError("no report of a bench", where=f"--bench {path}, `schema`", remedy=remedy)
-    lacking = [name for name in ("started", "finished", "command", "tokassay", "exit_code", "cells") if name not in found]
+    lacking = [
+        name for name in ("started", "finished", "command", "tokassay", "exit_code", "cells") if name not in found
+    ]
     if lacking:
         raise InputError(f"no `{lacking[0]}`", where=f"--bench {path}", remedy=remedy)
     return {"id": hashlib.sha256(data).hexdigest()[:12], **found}
+
+
+def bench_beside(document: Path) -> Path | None:
+    """The committed bench for a document: docs/data/bench.json, seen from the README or from within docs."""
+    found = (document.parent / folder / "data" / "bench.json" for folder in ("docs", "."))
+    return next((path for path in found if path.is_file()), None)
 
 
 @dataclass
@@ -202,7 +231,7 @@ class Traces:
         if asked is None:
             return "It was not traced: there is no small document that shows it by itself."
         if time.monotonic() > end:
-            return f"It was not traced: tracing took {self.seconds:g} s before. The command shows the trace: {asked.command}"
+            return f"It was not traced, as {self.seconds:g} s were over. This command does: {asked.command}"
         self.said(f"tracing {shown.divergence.engine} against {shown.divergence.against}")
         try:
             loaded = self._load(asked.vocabulary, asked.pattern)
@@ -218,7 +247,7 @@ class Traces:
     def of_vectors(self, held: Iterable[Vector]) -> None:
         """The oracle's decisions on each failed vector, beside the newest wrong ids that are recorded."""
         for vector in held:
-            if any("first_bad" in vector.history(one.engine) for one in vector.engines):
+            if any(True for _ in _known(vector)):
                 self.without[vector.id] = self._vector(vector)
         self.without = {key: reason for key, reason in self.without.items() if reason}
 
@@ -240,11 +269,8 @@ class Traces:
             return ""
         tokens = tuple(map(loaded.vocabulary.ids().get, answer))
         right = Side(engine, version, "as recorded", ids=answer, tokens=tokens, spans=spans_of(tokens, vector.document))
-        beside = side_by_side(vector.document, right, left)
-        found = difference(right, left, vector.document, is_token=loaded.vocabulary.tokens.__contains__)
-        said = [] if found is None else [f"first differing decision ({found.known}): {found.stage}: {found.sentence}"]
-        value = {**to_json(beside), "vocabulary": loaded.contract.vocabulary, "same": False, "sentences": said}
-        self.made[vector.id] = {**value, "command": ""}
+        beside = to_json(side_by_side(vector.document, right, left))
+        self.made[vector.id] = {**beside, "vocabulary": loaded.contract.vocabulary, "same": False, "command": ""}
         return ""
 
     def _load(self, name: str, pattern: str | None) -> Loaded:
@@ -295,8 +321,12 @@ class Asked:
     @property
     def command(self) -> str:
         """The command that shows its trace."""
-        flags = [word for flag, value in (("--pattern", self.pattern), ("--contract", self.variants)) if value
-                 for word in (flag, value)]  # fmt: skip
+        flags = [
+            word
+            for flag, value in (("--pattern", self.pattern), ("--contract", self.variants))
+            if value
+            for word in (flag, value)
+        ]
         flags += ["--specials"] if self.specials else []
         words = ["tokassay", "trace", self.left, "--against", self.right, "--vocab", self.vocabulary, *flags]
         return shlex.join([*words, "--hex", self.document.hex()])
@@ -320,5 +350,12 @@ def parsed(command: str) -> Asked | None:
         document = bytes.fromhex(flags["--hex"])
     except ValueError:
         return None
-    return Asked(words[2], words[3], flags["--vocab"], document, flags.get("--pattern"), flags.get("--contract"),
-                 "--specials" in words)  # fmt: skip
+    return Asked(
+        words[2],
+        words[3],
+        flags["--vocab"],
+        document,
+        flags.get("--pattern"),
+        flags.get("--contract"),
+        "--specials" in words,
+    )

@@ -31,19 +31,25 @@ def views(paths: Iterable[Path]) -> dict[str, pd.DataFrame]:
     for path in paths:
         with closing(open_store(path)) as connection:
             try:
-                names = [str(row[0]) for row in connection.execute(
-                    "SELECT name FROM sqlite_master WHERE type = 'view' AND name GLOB 'v_*' ORDER BY name"
-                )]  # fmt: skip
+                names = [
+                    str(row[0])
+                    for row in connection.execute(
+                        "SELECT name FROM sqlite_master WHERE type = 'view' AND name GLOB 'v_*' ORDER BY name"
+                    )
+                ]
                 for name in names:
                     parts.setdefault(name, []).append(pd.read_sql_query(f'SELECT * FROM "{name}"', connection))
             except (sqlite3.Error, pd.errors.DatabaseError) as error:
                 raise ReportError(
-                    f"cannot be read ({error})", where=str(path),
+                    f"cannot be read ({error})",
+                    where=str(path),
                     remedy="the store is damaged: run the audit again into a new store",
                 ) from None
     # A frame without rows has columns without types, which would make those of the others objects.
-    return {name: pd.concat([each for each in found if len(each)] or found[:1], ignore_index=True)
-            for name, found in parts.items()}  # fmt: skip
+    return {
+        name: pd.concat([each for each in found if len(each)] or found[:1], ignore_index=True)
+        for name, found in parts.items()
+    }
 
 
 def inert(value: Any) -> Any:

@@ -85,6 +85,11 @@ def speed(cell: Mapping[str, Any]) -> str:
     return f"{said}, {second['engine']} {figure(second['mb_s']['median'])} MB/s.{end}"
 
 
+def coverage(cells: Sequence[str]) -> str:
+    """What a ranking stands on."""
+    return f"Over {counted(len(cells), 'cell')} that every ranked engine verified: {listed(list(cells)) or 'none'}."
+
+
 def figure(value: float) -> str:
     """A measured number: three digits, thousands separated."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"

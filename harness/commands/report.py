@@ -1,6 +1,7 @@
 """`tokassay report`: a run's report again, from the store; and its group: the site, a look at it, the splices.
 
-`tokassay report` and `tokassay report RUN` mean `tokassay report show`: a word that is no command of the group is a run.
+`tokassay report` and `tokassay report RUN` mean `tokassay report show`: a word that is no command of the group is a
+run.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ class Group(TyperGroup):
         return super().parse_args(ctx, args if named else [self.default, *args])
 
 
-app = typer.Typer(cls=Group, help="Show a run again (`tokassay report [RUN]`); build, serve and splice what stores hold.")
+app = typer.Typer(
+    cls=Group, help="Show a run again (`tokassay report [RUN]`); build, serve and splice what stores hold."
+)
 app.command("build")(build)
 app.command("serve")(serve)
 app.command("splice")(splice)

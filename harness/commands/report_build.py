@@ -8,10 +8,9 @@ from typing import Annotated
 import typer
 from tokassay.harness.commands.options import Json, Roster, print_json
 
-STORE = Path("tokassay.sqlite")
 Stores = Annotated[
     list[Path] | None,
-    typer.Option("--store", help=f"A store of audits, benches and claims; once or more. Default: {STORE}."),
+    typer.Option("--store", help="A store of audits, benches and claims; once or more. [default: tokassay.sqlite]"),
 ]
 Benches = Annotated[list[Path] | None, typer.Option("--bench", help="A file of `tokassay bench --json`, besides.")]
 Seconds = Annotated[
@@ -35,15 +34,23 @@ def build(
     Exit codes: 0 the site was written (whatever it says), 2 wrong use.
     """
     from rich.console import Console
-    from tokassay.harness.site_sources import built
+    from tokassay.harness.site_sources import STORE, built
 
+    held = store or ([] if bench else [STORE])
     with Console(stderr=True).status("reading") as status:
-        site, paths = built(store or [], bench or [], out, roster or (), trace_seconds, status.update)
+        site, paths = built(held, bench or [], out, roster or (), trace_seconds, status.update)
     if as_json:
-        print_json({
-            "site": str(out / "index.html"), "files": len(paths), "bytes": sum(path.stat().st_size for path in paths),
-            "audits": len(site.runs), "benches": len(site.benches), "claims": len(site.claims),
-            "divergences": len(site.divergences), "traces": len(site.traces),
-        })  # fmt: skip
+        print_json(
+            {
+                "site": str(out / "index.html"),
+                "files": len(paths),
+                "bytes": sum(path.stat().st_size for path in paths),
+                "audits": len(site.runs),
+                "benches": len(site.benches),
+                "claims": len(site.claims),
+                "divergences": len(site.divergences),
+                "traces": len(site.traces),
+            }
+        )
     else:
         typer.echo(f"{len(paths):,} files, {len(site.traces)} traces; site: {out / 'index.html'}")

@@ -10,8 +10,15 @@ from tokassay.reports import sentences
 from tokassay.reports.site.model import Reported, Site
 from tokassay.reports.site.parts import Cell, Code, Link, Section, Tag, table
 from tokassay.reports.site.shell import Page, slug
+from tokassay.reports.words import moment
 
-KINDS = {"supported": "good", "supported in part": "warn", "not supported": "bad", "not verifiable": "dim", "void": "bad"}
+KINDS = {
+    "supported": "good",
+    "supported in part": "warn",
+    "not supported": "bad",
+    "not verifiable": "dim",
+    "void": "bad",
+}
 
 
 def tag_of(verdict: str) -> Tag:
@@ -31,14 +38,29 @@ def pages(site: Site) -> Iterator[Page]:
     for name, seen in site.claims.items():
         yield claim_page(name, seen)
     rows = (
-        (Link(name, f"claims/{slug(name)}.html"), tag_of(seen[0].verdict), engine_of(seen[0].report) or None, seen[0].started)
+        (
+            Link(name, f"claims/{slug(name)}.html"),
+            tag_of(seen[0].verdict),
+            engine_of(seen[0].report) or None,
+            moment(seen[0].started),
+        )
         for name, seen in site.claims.items()
     )
-    yield Page("claims/index.html", "Claims", "page.html.j2", {
-        "lead": [sentences.claims(seen[0].verdict for seen in site.claims.values())],
-        "sections": [Section("All claims", tables=[table("The newest verdict on each claim", ("claim", "verdict", "engine", "run"), rows)],
-                             empty="No claim has been run.")],
-    })  # fmt: skip
+    yield Page(
+        "claims/index.html",
+        "Claims",
+        "page.html.j2",
+        {
+            "lead": [sentences.claims(seen[0].verdict for seen in site.claims.values())],
+            "sections": [
+                Section(
+                    "All claims",
+                    tables=[table("The newest verdict on each claim", ("claim", "verdict", "engine", "run"), rows)],
+                    empty="No claim has been run.",
+                )
+            ],
+        },
+    )
 
 
 def claim_page(name: str, seen: list[Reported]) -> Page:
@@ -47,14 +69,25 @@ def claim_page(name: str, seen: list[Reported]) -> Page:
     kind = KINDS.get(newest.verdict, "dim")
     sections = [
         *fields("The report", newest.report),
-        Section("Runs", tables=[table("Verdicts on this claim", ("run", "began", "verdict"), (
-            (Code(each.id), each.started, tag_of(each.verdict)) for each in seen
-        ))]),
-    ]  # fmt: skip
+        Section(
+            "Runs",
+            tables=[
+                table(
+                    "Verdicts on this claim",
+                    ("run", "began", "verdict"),
+                    ((Code(each.id), moment(each.started), tag_of(each.verdict)) for each in seen),
+                )
+            ],
+        ),
+    ]
     sentence = str(newest.report.get("sentence") or newest.report.get("reason") or "")
     banner = {"kind": kind, "headline": newest.verdict, "sentence": sentence, "notes": []}
-    return Page(f"claims/{slug(name)}.html", f"Claim {name}", "page.html.j2",
-                {"banner": banner, "lead": [], "sections": sections})  # fmt: skip
+    return Page(
+        f"claims/{slug(name)}.html",
+        f"Claim {name}",
+        "page.html.j2",
+        {"banner": banner, "lead": [], "sections": sections},
+    )
 
 
 def fields(heading: str, value: Mapping[str, Any]) -> list[Section]:
@@ -66,8 +99,13 @@ def fields(heading: str, value: Mapping[str, Any]) -> list[Section]:
             below += fields(words(key), each)
         elif isinstance(each, list) and each and all(isinstance(one, Mapping) for one in each):
             columns = list(dict.fromkeys(str(name) for one in each for name in one))
-            tables.append(table(words(key), [words(name) for name in columns],
-                                ([plain(one.get(name)) for name in columns] for one in each)))  # fmt: skip
+            tables.append(
+                table(
+                    words(key),
+                    [words(name) for name in columns],
+                    ([plain(one.get(name)) for name in columns] for one in each),
+                )
+            )
         else:
             facts.append((words(key), plain(each)))
     return [Section(heading, facts=facts, tables=tables), *below] if facts or tables else below

@@ -10,7 +10,7 @@ from tokassay.reports.site.engines import SHOWN, page_of
 from tokassay.reports.site.model import Run, Site, failed, once
 from tokassay.reports.site.parts import Cell, Code, Link, Section, table
 from tokassay.reports.site.shell import Page, slug
-from tokassay.reports.words import FAILING
+from tokassay.reports.words import FAILING, moment
 
 
 def pages(site: Site) -> Iterator[Page]:
@@ -24,15 +24,33 @@ def pages(site: Site) -> Iterator[Page]:
         corpus = newest[name][0][1]
         cells = site.coverage[site.coverage["corpus"] == name]
         bad = sum(failed(once(part)) > 0 for _, part in cells.groupby("engine"))
-        rows.append((Link(name, f"corpora/{slug(name)}.html"), Code(str(corpus["spec"])), corpus["documents"],
-                     corpus["bytes"], cells["engine"].nunique(), bad))  # fmt: skip
+        rows.append(
+            (
+                Link(name, f"corpora/{slug(name)}.html"),
+                Code(str(corpus["spec"])),
+                corpus["documents"],
+                corpus["bytes"],
+                cells["engine"].nunique(),
+                bad,
+            )
+        )
         yield corpus_page(site, name, newest[name])
     columns = ("corpus", "specification", "documents", "bytes", "engines asked", "engines that failed")
-    yield Page("corpora/index.html", "Corpora", "page.html.j2", {
-        "lead": ["A document is a byte string, and never assumed to be UTF-8."],
-        "sections": [Section("All corpora", tables=[table("Corpora of the audits", columns, rows, alarms=columns[5:])],
-                             empty="No audit is in these stores.")],
-    })  # fmt: skip
+    yield Page(
+        "corpora/index.html",
+        "Corpora",
+        "page.html.j2",
+        {
+            "lead": ["A document is a byte string, and never assumed to be UTF-8."],
+            "sections": [
+                Section(
+                    "All corpora",
+                    tables=[table("Corpora of the audits", columns, rows, alarms=columns[5:])],
+                    empty="No audit is in these stores.",
+                )
+            ],
+        },
+    )
 
 
 def corpus_page(site: Site, name: str, seen: list[tuple[Run, dict[str, object]]]) -> Page:
@@ -46,15 +64,23 @@ def corpus_page(site: Site, name: str, seen: list[tuple[Run, dict[str, object]]]
             "What it is",
             text=view.problems(corpus),
             facts=[
-                ("specification", Code(str(corpus["spec"]))), ("seed", str(corpus["seed"])),
-                ("documents", corpus["documents"]), ("bytes", corpus["bytes"]),
+                ("specification", Code(str(corpus["spec"]))),
+                ("seed", str(corpus["seed"])),
+                ("documents", corpus["documents"]),
+                ("bytes", corpus["bytes"]),
                 *((f"{domain} documents", int(number)) for domain, number in counts.items()),
             ],
         ),
         Section(
             "Verdicts",
-            tables=[table(f"Documents of {name} by engine and contract, each counted once",
-                          ("engine", "contract", "version", *SHOWN, "run"), rows_of(cells), alarms=FAILING)],
+            tables=[
+                table(
+                    f"Documents of {name} by engine and contract, each counted once",
+                    ("engine", "contract", "version", *SHOWN, "run"),
+                    rows_of(cells),
+                    alarms=FAILING,
+                )
+            ],
             empty="No finished audit has results on it.",
         ),
         Section(
@@ -64,12 +90,24 @@ def corpus_page(site: Site, name: str, seen: list[tuple[Run, dict[str, object]]]
         ),
         Section(
             "Runs",
-            tables=[table("Audits that read it", ("run", "began", "specification", "seed", "documents"), (
-                (Link(run.id, run.page), str(run.tables.run["started"]), Code(str(each["spec"])), str(each["seed"]), each["documents"])
-                for run, each in seen
-            ))],
+            tables=[
+                table(
+                    "Audits that read it",
+                    ("run", "began", "specification", "seed", "documents"),
+                    (
+                        (
+                            Link(run.id, run.page),
+                            moment(str(run.tables.run["started"])),
+                            Code(str(each["spec"])),
+                            str(each["seed"]),
+                            each["documents"],
+                        )
+                        for run, each in seen
+                    ),
+                )
+            ],
         ),
-    ]  # fmt: skip
+    ]
     return Page(f"corpora/{slug(name)}.html", f"Corpus {name}", "page.html.j2", {"lead": [], "sections": sections})
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from tokassay.reports import view
+from tokassay.reports.site.known import index_section
 from tokassay.reports.site.model import Shown, Site
 from tokassay.reports.site.parts import Cell, Code, Link, Section, Tag, table
 from tokassay.reports.site.shell import Page, slug
-from tokassay.reports.trace import picture
 from tokassay.reports.words import counted
 
 LISTED = ("divergence", "verdict", "engine", "against", "contract", "stage", "documents", "smallest input")
@@ -21,18 +20,28 @@ def pages(site: Site) -> Iterator[Page]:
         yield divergence_page(site, shown)
     failing = [each for each in site.divergences if each.divergence.fails]
     declared = [each for each in site.divergences if not each.divergence.fails]
-    from tokassay.reports.site.known import index_section
-
-    yield Page("divergences/index.html", "Divergences", "page.html.j2", {
-        "lead": ["A divergence is one cause: documents that share contract, engine, verdict and first differing decision."],
-        "sections": [
-            Section("Found by audits", tables=[table("Failing divergences", LISTED, map(listed_row, failing))],
-                    empty="No audit in these stores found one that fails."),
-            Section("Declared differences", text=["These are differences between declared variants. They are nobody's fault."],
-                    tables=[table("Declared differences", LISTED, map(listed_row, declared))]) if declared else None,
-            index_section(site),
-        ],
-    })  # fmt: skip
+    yield Page(
+        "divergences/index.html",
+        "Divergences",
+        "page.html.j2",
+        {
+            "lead": ["A divergence is one cause: documents that share contract, engine, verdict and first decision."],
+            "sections": [
+                Section(
+                    "Found by audits",
+                    tables=[table("Failing divergences", LISTED, map(listed_row, failing))],
+                    empty="No audit in these stores found one that fails.",
+                ),
+                Section(
+                    "Declared differences",
+                    text=["They are between declared variants, and nobody's fault."] if declared else [],
+                    tables=[table("Declared differences", LISTED, map(listed_row, declared))],
+                    empty="There is none.",
+                ),
+                index_section(site),
+            ],
+        },
+    )
 
 
 def listed_row(shown: Shown) -> tuple[Cell, ...]:
@@ -73,9 +82,11 @@ def divergence_page(site: Site, shown: Shown) -> Page:
         ("corpus", Link(d.corpus, f"corpora/{slug(d.corpus)}.html")),
         ("domain", d.domain),
     ]
-    runs = table("Runs that show it", ("run", "began"), (
-        (Link(run.id, run.page), str(run.tables.run["started"])) for run in shown.runs
-    ))  # fmt: skip
+    runs = table(
+        "Runs that show it",
+        ("run", "began"),
+        ((Link(run.id, run.page), str(run.tables.run["started"])) for run in shown.runs),
+    )
     return Page(
         shown.page,
         f"{d.engine} against {d.against}: {shown.stage or d.verdict}",
@@ -94,15 +105,11 @@ def divergence_page(site: Site, shown: Shown) -> Page:
             "answers": [(d.engine, answers.got), (d.against, answers.expected)] if d.examined else [],
             "split": answers.split,
             "command": shown.command,
-            "trace": trace_of(site, shown.key),
+            "trace": site.picture(shown.key),
             "untraced": site.untraced.get(shown.key, "No trace was made."),
-            "sections": [Section("Signature", text=["What makes it one divergence:"], commands=[d.signature]),
-                         Section("Runs", tables=[runs])],
+            "sections": [
+                Section("Signature", text=["What makes it one divergence:"], commands=[d.signature]),
+                Section("Runs", tables=[runs]),
+            ],
         },
-    )  # fmt: skip
-
-
-def trace_of(site: Site, key: str) -> Mapping[str, Any] | None:
-    """What the template of a trace is given, or None."""
-    value = site.traces.get(key)
-    return None if value is None else picture(value)
+    )

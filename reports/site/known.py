@@ -22,11 +22,16 @@ def pages(site: Site) -> Iterator[Page]:
 def index_section(site: Site) -> Section:
     """The known faults as a part of the list of divergences."""
     rows = [
-        (Link(vector.title or vector.id, vector_page(vector.id)), vector.vocabulary, vector.stage,
-         counted(len({each.engine for each in vector.known}), "engine"),
-         Tag("open", "bad") if any(each.open for each in vector.known) else Tag("healed", "good"))
-        for vector in site.sources.vectors if vector.known
-    ]  # fmt: skip
+        (
+            Link(vector.title or vector.id, vector_page(vector.id)),
+            vector.vocabulary,
+            vector.stage,
+            counted(len({each.engine for each in vector.known}), "engine"),
+            Tag("open", "bad") if any(each.open for each in vector.known) else Tag("healed", "good"),
+        )
+        for vector in site.sources.vectors
+        if vector.known
+    ]
     return Section(
         "Known of other engines",
         text=["Each is a vector: a small document with the right ids, the rule that makes them right and its source."],
@@ -37,24 +42,32 @@ def index_section(site: Site) -> Section:
 
 def vector_page_of(site: Site, vector: Vector) -> Page:
     """The page of one vector."""
-    from tokassay.reports.site.divergences import trace_of
-
     facts: list[tuple[str, Cell]] = [
-        ("vector", Code(vector.id)), ("vocabulary", vector.vocabulary), ("operation", vector.operation),
-        ("stage", vector.stage), ("level", vector.level), ("right answer", Code(vector.right)),
-    ]  # fmt: skip
+        ("vector", Code(vector.id)),
+        ("vocabulary", vector.vocabulary),
+        ("operation", vector.operation),
+        ("stage", vector.stage),
+        ("level", vector.level),
+        ("right answer", Code(vector.right)),
+    ]
     if vector.times > 1:
         facts.append(("document", f"the bytes below, {vector.times:,} times"))
     rows = (
-        (Link(each.engine, f"engines/{slug(each.engine)}.html"),
-         Tag("open", "bad") if each.open else Tag("healed", "good"), each.first_bad, each.last_bad,
-         each.last_good or None, each.first_good or None, Code(each.given))
+        (
+            Link(each.engine, f"engines/{slug(each.engine)}.html"),
+            Tag("open", "bad") if each.open else Tag("healed", "good"),
+            each.first_bad,
+            each.last_bad,
+            each.last_good or None,
+            each.first_good or None,
+            Code(each.given),
+        )
         for each in vector.known
-    )  # fmt: skip
+    )
     columns = ("engine", "state", "first wrong", "last wrong", "right before", "right since", "given")
     return Page(
         vector_page(vector.id),
-        vector.title or vector.id,
+        title_of(vector),
         "divergence.html.j2",
         {
             "fails": any(each.open for each in vector.known),
@@ -66,8 +79,13 @@ def vector_page_of(site: Site, vector: Vector) -> Page:
             "answers": [],
             "split": None,
             "command": vector.command,
-            "trace": trace_of(site, vector.id),
+            "trace": site.picture(vector.id),
             "untraced": site.untraced.get(vector.id, "No trace was made."),
             "sections": [Section("Engines", tables=[table("What engines gave, by version", columns, rows)])],
         },
     )
+
+
+def title_of(vector: Vector) -> str:
+    """Its title as a heading."""
+    return vector.title[:1].upper() + vector.title[1:] if vector.title else vector.id

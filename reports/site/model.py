@@ -15,6 +15,7 @@ from tokassay.reports.downloads import views
 from tokassay.reports.read import Frames, open_store, parse, read_run
 from tokassay.reports.site.sources import Engine, Known, Sources, Vector
 from tokassay.reports.tables import Divergence, Tables, build
+from tokassay.reports.trace import picture
 from tokassay.reports.words import FAILING, VERDICTS
 
 CELL = ["label", "core", "engine", "corpus", "domain", "operation"]
@@ -179,6 +180,10 @@ class Site:
     @cached_property
     def vectors(self) -> dict[str, Vector]:
         return {vector.id: vector for vector in self.sources.vectors}
+
+    def picture(self, key: str) -> dict[str, Any] | None:
+        """What the template of a trace is given, for a divergence's key or a vector's id; None where there is none."""
+        return None if key not in self.traces else picture(self.traces[key])
 
     def rows(self, view: str) -> list[dict[str, Any]]:
         """The rows of a view, of all stores; none for a view that no store has."""

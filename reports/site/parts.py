@@ -46,6 +46,16 @@ class Table:
     more: Link | None = None
     alarms: frozenset[int] = frozenset()
 
+    @property
+    def numbers(self) -> frozenset[int]:
+        """The columns that hold counts and gaps alone; they are set to the right."""
+        return frozenset(
+            n
+            for n in range(len(self.columns))
+            if any(type(row[n]) is int for row in self.rows)
+            and all(row[n] is None or type(row[n]) is int for row in self.rows)
+        )
+
 
 def table(
     caption: str,

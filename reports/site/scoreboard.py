@@ -11,22 +11,33 @@ from tokassay.reports.site.shell import Page, slug
 from tokassay.reports.site.sources import Known
 
 ORACLE, HARNESS = "oracle", "harness"
-COLUMNS = ("implementation", "version", "documents asked", "wrong documents", "crashes", "errors", "timeouts",
-           "out of memory", "known faults, open", "known faults, healed", "past faults of ours")  # fmt: skip
+COLUMNS = (
+    "implementation",
+    "version",
+    "documents asked",
+    "wrong documents",
+    "crashes",
+    "errors",
+    "timeouts",
+    "out of memory",
+    "known faults, open",
+    "known faults, healed",
+    "past faults of ours",
+)
 RED = COLUMNS[3:9]
 COUNTED = (
     "Of each cell (contract, engine, corpus, domain, operation) the newest finished run counts, and of each engine the "
-    "version that was run last. A document counts once for a contract, by the operation in which most of them failed. Wrong: "
-    "other ids than the contract's under the engine's own declared variants, or no one answer. Where nothing was asked of an "
-    "implementation, its cells are dashes."
+    "version that was run last. A document counts once for a contract, by the operation in which most of them failed. "
+    "Wrong: other ids than the contract's under the engine's own declared variants, or no one answer. Where nothing "
+    "was asked of an implementation, its cells are dashes."
 )
 KNOWN = (
-    "A known fault is an answer, recorded as a vector, that a written rule contradicts; it is healed where a later release "
-    "gave the right one. Faults are found by looking: who was looked at longest has most."
+    "A known fault is an answer, recorded as a vector, that a written rule contradicts; it is healed where a later "
+    "release gave the right one. Faults are found by looking: who was looked at longest has most."
 )
 OWN = (
-    "These are the wrong answers that an audited build of ours has given, with the test that holds each now. The oracle is "
-    "what others are held to; where a written rule contradicts it, it is the one that is wrong, and stands here."
+    "These are the wrong answers that an audited build of ours has given, with the test that holds each now. The "
+    "oracle is what others are held to; where a written rule contradicts it, it is wrong, and stands here."
 )
 
 
@@ -45,22 +56,40 @@ def pages(site: Site) -> Iterator[Page]:
         Section(
             "Known faults that are open",
             text=[recorded(site), KNOWN],
-            tables=[table("Known faults whose newest asked release is wrong", columns, (known_row(site, each) for each in known))],
+            tables=[
+                table(
+                    "Known faults whose newest asked release is wrong",
+                    columns,
+                    (known_row(site, each) for each in known),
+                )
+            ],
         ),
         Section(
             "Known faults that have healed",
-            tables=[table("Known faults that a later release mended", (*columns[:5], "right since", "was given"),
-                          (known_row(site, each) for each in healed))],
+            tables=[
+                table(
+                    "Known faults that a later release mended",
+                    (*columns[:5], "right since", "was given"),
+                    (known_row(site, each) for each in healed),
+                )
+            ],
             empty="None has.",
         ),
         Section(
             "Our own past faults",
             text=[sentences.faults([fault.of for fault in site.sources.faults]), OWN],
-            tables=[table("Faults of our engines, the oracle and the harness", ("part", "found", "input", "what was wrong", "test"), (
-                (marked(fault.part), fault.found, marked(fault.input), marked(fault.what), Code(fault.test)) for fault in site.sources.faults
-            ))],
+            tables=[
+                table(
+                    "Faults of our engines, the oracle and the harness",
+                    ("part", "found", "input", "what was wrong", "test"),
+                    (
+                        (marked(fault.part), fault.found, marked(fault.input), marked(fault.what), Code(fault.test))
+                        for fault in site.sources.faults
+                    ),
+                )
+            ],
         ),
-    ]  # fmt: skip
+    ]
     yield Page("scoreboard.html", "Scoreboard", "page.html.j2", {"lead": [], "sections": parts})
 
 

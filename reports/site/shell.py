@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 from jinja2 import Environment
-from markupsafe import Markup
 from tokassay.reports import view
 from tokassay.reports.html import hex_rows
 from tokassay.reports.page import environment, text_markup
@@ -63,18 +62,17 @@ def templates() -> Environment:
     return made
 
 
-def render(page: Page, version: str, made_of: str = "") -> str:
+def render(page: Page, version: str, made_of: str = "", more: Sequence[tuple[str, str]] = ()) -> str:
     """The page as text."""
-    return templates().get_template(f"site/{page.template}").render(
-        page=page,
-        root="../" * page.path.count("/"),
-        navigation=NAVIGATION,
-        version=version,
-        made_of=made_of,
-        **{"banner": None, "lead": (), **page.values},
-    )  # fmt: skip
-
-
-def safe(markup: str) -> Markup:
-    """Markup of our own making, such as a chart's SVG."""
-    return Markup(markup)
+    return (
+        templates()
+        .get_template(f"site/{page.template}")
+        .render(
+            page=page,
+            root="../" * page.path.count("/"),
+            navigation=(*NAVIGATION, *more),
+            version=version,
+            made_of=made_of,
+            **{"banner": None, "lead": (), **page.values},
+        )
+    )

@@ -1,4 +1,4 @@
-"""What a site is made of, beside the stores: the roster, what is known of engines, our own faults, traces. Plain data."""
+"""What a site is made of, beside the stores: the roster, what is known of engines, our own faults. Plain data."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Known:
 
 @dataclass(frozen=True)
 class Vector:
-    """A document with its right answer, the rule and its source. `data` is the document, or what is repeated `times`."""
+    """A document with its right answer, the rule and its source. `data` is what is repeated `times`."""
 
     id: str
     vocabulary: str
