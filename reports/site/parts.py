@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 ROWS = 200  # of one table; a page must stay small
 
@@ -46,7 +47,7 @@ class Table:
     more: Link | None = None
     alarms: frozenset[int] = frozenset()
 
-    @property
+    @cached_property
     def numbers(self) -> frozenset[int]:
         """The columns that hold counts and gaps alone; they are set to the right."""
         return frozenset(

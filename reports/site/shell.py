@@ -41,7 +41,7 @@ class Page:
 def slug(name: str) -> str:
     """A name as a part of a path: letters, digits, `-`, `_`, `.`; what had to be changed ends with a digest of all."""
     plain = re.sub(r"[^A-Za-z0-9_.-]+", "-", name).strip("-.")[:80]
-    if plain == name and name != "index":
+    if plain == name and name not in ("", "index"):
         return name
     return f"{plain or 'name'}-{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
 
