@@ -3,8 +3,8 @@
     python tests/reports/axe.py AXE_JS FOLDER [--store STORE] [--bench FILE]
 
 FOLDER gets two sites (one of STORE, one of a store made by hand with hostile text, a bench and a claim), and a
-screenshot and a print of each page looked at. Exits with 1 where axe finds something serious or critical, or a page is wider than
-its window, asks for anything but itself, or has an error.
+screenshot and a print of each page looked at. Exits with 1 where axe finds something serious or critical, or
+a page is wider than its window, asks for anything but itself, or has an error.
 """
 
 from __future__ import annotations
