@@ -187,7 +187,7 @@ def test_two_engines_that_differ_show_where(server: Server) -> None:
     status, text = question(server, kind="hex", document="b1 27 73", right="dat-bpe")
     words = plain(text)
     assert status == 200 and "They differ" in words and "first differing decision" in words
-    assert "differs" in words and 'id="first"' in text and words.count("The bytes") == 1
+    assert "differs" in words and 'id="first"' in text and words.count("Each byte in hex") == 1
 
 
 def test_an_engine_that_refuses_is_told(server: Server) -> None:
