@@ -166,3 +166,16 @@ def docs(session: nox.Session) -> None:
     """Links between the documents, and every command they show."""
     install(session, "test")
     pytest(session, "-q", "tests/docs")
+
+
+@nox.session
+def accessibility(session: nox.Session) -> None:
+    """axe-core over a page of every kind of the site, in the Chromium of PATH; npm fetches axe-core. No part of CI."""
+    install(session, "test")
+    session.install("playwright>=1.48")
+    folder = Path(session.create_tmp()).resolve()
+    session.run("npm", "install", "--silent", "--no-save", "--prefix", str(folder), "axe-core", external=True)
+    store = folder / "tokassay.sqlite"
+    session.run("tokassay", "audit", "--store", str(store), "--out", str(folder / "report"))
+    axe = folder / "node_modules" / "axe-core" / "axe.min.js"
+    session.run("python", "tests/reports/axe.py", str(axe), str(folder), "--store", str(store), *session.posargs)

@@ -71,6 +71,12 @@ class Span:
 
 def render_trace(value: Mapping[str, Any]) -> str:
     """The page, as text, from the object of `tokassay trace --json`. Documents appear as hex and visible text only."""
+    return environment().get_template("trace.html.j2").render(**picture(value))
+
+
+def picture(value: Mapping[str, Any]) -> dict[str, Any]:
+    """What templates/trace_body.html.j2 shows of such an object: lines of bytes, and the decisions around the first
+    difference."""
     document = bytes.fromhex(value["document"])
     low, high = window(len(document), _at(value))
     first = value["first"]
@@ -79,16 +85,16 @@ def render_trace(value: Mapping[str, Any]) -> str:
     if len(chosen) > ROWS:
         start = max(0, min(chosen.index(first) - ROWS // 4 if first is not None else 0, len(chosen) - ROWS))
         chosen = chosen[start : start + ROWS]
-    return environment().get_template("trace.html.j2").render(
-        t=value,
-        size=len(document),
-        low=low,
-        high=high,
-        lines=lines(value, document, low, high),
-        rows=[(n, value["rows"][n]) for n in chosen],
-        left_out=len(value["rows"]) - len(chosen),
-        kinds=_used(value["rows"]),
-    )  # fmt: skip
+    return {
+        "t": value,
+        "size": len(document),
+        "low": low,
+        "high": high,
+        "lines": lines(value, document, low, high),
+        "rows": [(n, value["rows"][n]) for n in chosen],
+        "left_out": len(value["rows"]) - len(chosen),
+        "kinds": _used(value["rows"]),
+    }
 
 
 def window(size: int, at: int) -> tuple[int, int]:

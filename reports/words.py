@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 VERDICTS = (
     "match",
     "declared",
@@ -78,3 +80,9 @@ def tally(verdicts: dict[str, int]) -> str:
 def failures(verdicts: dict[str, int]) -> str:
     """`2 differences, 1 crash`: the failing verdicts alone, as nouns."""
     return ", ".join(counted(verdicts[v], *NOUNS[v]) for v in FAILING if verdicts.get(v))
+
+
+def moment(when: str) -> str:
+    """A time of the store, ISO 8601 in UTC, to the minute: `2026-03-01 09:00 UTC`; another text as it is."""
+    found = re.fullmatch(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d(?:\.\d+)?(?:Z|\+00:00)", when)
+    return f"{found[1]} {found[2]} UTC" if found else when

@@ -1,17 +1,42 @@
-"""`tokassay report`: build the report of a run again, from the store."""
+"""`tokassay report`: a run's report again, from the store; and its group: the site, a look at it, the splices.
+
+`tokassay report` and `tokassay report RUN` mean `tokassay report show`: a word that is no command of the group is a
+run.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from tokassay.harness.commands.report_build import build
+from tokassay.harness.commands.report_serve import serve
+from tokassay.harness.commands.report_splice import splice
+from typer.core import TyperGroup
 
-app = typer.Typer()
+
+class Group(TyperGroup):
+    """A group whose first word may be left out."""
+
+    default = "show"
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the default before what names no command; the ids of runs are hex, and no command's name is."""
+        named = bool(args) and (args[0] in self.commands or args[0] == "--help")
+        return super().parse_args(ctx, args if named else [self.default, *args])
 
 
-@app.command()
-def report(
+app = typer.Typer(
+    cls=Group, help="Show a run again (`tokassay report [RUN]`); build, serve and splice what stores hold."
+)
+app.command("build")(build)
+app.command("serve")(serve)
+app.command("splice")(splice)
+
+
+@app.command("show")
+def show(
     run: Annotated[
         str | None, typer.Argument(help="A run's id, or the beginning of it; the last run when left out.")
     ] = None,

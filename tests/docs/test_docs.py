@@ -58,7 +58,9 @@ def wrong_with(words: list[str]) -> str:
     if words[1] not in VERBS:
         return f"no verb {words[1]}"
     here, rest = command(words[1]), words[2:]
-    if hasattr(here, "commands") and rest and not rest[0].startswith("-"):
+    if (default := getattr(here, "default", "")) and not (rest and rest[0] in here.commands):
+        here = here.commands[default]  # a group whose first word may be left out
+    elif hasattr(here, "commands") and rest and not rest[0].startswith("-"):
         if rest[0] not in here.commands:
             return f"{words[1]} has no {rest[0]}"
         here, rest = here.commands[rest[0]], rest[1:]
@@ -160,6 +162,9 @@ def test_the_checker_itself_sees_what_is_wrong() -> None:
     assert wrong_with(["tokassay", "assay"]) == "no verb assay"
     assert wrong_with(["tokassay", "encode", "--no-such-option"]) == "no option --no-such-option"
     assert wrong_with(["tokassay", "encode", "--hex", "61"]) == ""
+    assert wrong_with(["tokassay", "report", "5f0c1d", "--out", "x"]) == ""
+    assert wrong_with(["tokassay", "report", "build", "--no-such"]) == wrong_with(["tokassay", "report", "--no-such"])
+    assert wrong_with(["tokassay", "report", "--no-such"]) == "no option --no-such"
     this = "tests/docs/test_docs.py"
     assert wrong_reference(f"{this}::test_links_lead_somewhere") == ""
     assert wrong_reference(f"{this}::test_no_such") == f"no test test_no_such in {this}"

@@ -328,6 +328,12 @@ def nothing(path: Path) -> Path:
 SCENARIOS = {"agreed": agreed, "failing": failing, "nothing": nothing}
 
 
+@pytest.fixture(scope="session")
+def scenario_in() -> Callable[[str, Path], Path]:
+    """scenario_in("failing", folder) -> the path of such a store, for fixtures that outlive a test."""
+    return lambda name, folder: SCENARIOS[name](folder / f"{name}.sqlite")
+
+
 @pytest.fixture
 def scenario(tmp_path: Path) -> Callable[[str], Path]:
     """scenario("failing") -> the path of such a store."""
@@ -344,3 +350,9 @@ def builder(tmp_path: Path) -> Iterator[Callable[[], StoreBuilder]]:
 def filled() -> Callable[..., None]:
     """The function `fill`, for tests that spoil one cell."""
     return fill
+
+
+@pytest.fixture
+def store_at() -> Callable[[Path, str], StoreBuilder]:
+    """store_at(path, run) -> an empty store with the schema, for a run of that id."""
+    return StoreBuilder

@@ -1,0 +1,216 @@
+"""An engine's page: what it declares, how it fared by contract and corpus, its divergences, speeds and claims."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tokassay.reports.sentences import figure
+from tokassay.reports.site.claims import engine_of, tag_of
+from tokassay.reports.site.divergences import LISTED, listed_row
+from tokassay.reports.site.model import Site, failed, once, wrong
+from tokassay.reports.site.parts import Cell, Code, Link, Section, Tag, table
+from tokassay.reports.site.scoreboard import known_row
+from tokassay.reports.site.shell import Page, slug
+from tokassay.reports.words import FAILING, moment
+
+SHOWN = ("documents", "match", "declared", "reject", "unsupported", *FAILING)
+
+
+def pages(site: Site) -> Iterator[Page]:
+    """A page an engine, and their list."""
+    rows = []
+    for name in site.engines:
+        cells = site.coverage[site.coverage["engine"] == name]
+        counts = once(cells)
+        mine = site.engines[name]
+        rows.append(
+            (
+                (Link(name, page_of(name)), *((Tag("ours", "said"),) if mine is not None and mine.ours else ())),
+                mine.requirement if mine is not None else "not in the roster",
+                str(cells["version"].iloc[0]) if len(cells) else None,
+                outcome(len(cells), counts),
+                sum(known.open for known in site.known if known.engine == name),
+            )
+        )
+        yield engine_page(site, name)
+    columns = ("engine", "requirement", "version audited", "newest audits", "known faults, open")
+    yield Page(
+        "engines/index.html",
+        "Engines",
+        "page.html.j2",
+        {
+            "lead": [
+                "Each engine runs in a process of its own, at a pinned version, under the variants that it declares."
+            ],
+            "sections": [
+                Section(
+                    "All engines",
+                    tables=[
+                        table("Engines of the roster, and others that are spoken of", columns, rows, alarms=columns[4:])
+                    ],
+                )
+            ],
+        },
+    )
+
+
+def page_of(name: str) -> str:
+    """Where an engine's page is."""
+    return f"engines/{slug(name)}.html"
+
+
+def outcome(cells: int, counts: dict[str, int]) -> Tag:
+    """What the newest audits of an engine came to, in a word."""
+    if not cells:
+        return Tag("not audited", "dim")
+    if failed(counts):
+        return Tag(f"{wrong(counts):,} wrong" if wrong(counts) else "failed", "bad")
+    return Tag("no fault seen", "good") if counts["match"] + counts["declared"] else Tag("nothing verified", "warn")
+
+
+def engine_page(site: Site, name: str) -> Page:
+    """The page of one engine."""
+    engine = site.engines[name]
+    cells = site.coverage[site.coverage["engine"] == name]
+    known = sorted((each for each in site.known if each.engine == name), key=lambda each: (not each.open, each.vector))
+    shown = [each for each in site.divergences if each.divergence.engine == name]
+    claims = {claim: seen[0] for claim, seen in site.claims.items() if engine_of(seen[0].report) == name}
+    sections = [
+        Section(
+            "What it declares",
+            text=[engine.notes] if engine is not None and engine.notes else [],
+            facts=engine.facts if engine is not None else [],
+            empty="It is not in the roster.",
+        ),
+        Section(
+            "Verdicts",
+            tables=[
+                table(
+                    f"Documents by contract, corpus and domain, each counted once: {name}",
+                    ("contract", "version", "corpus", "domain", *SHOWN, "run"),
+                    coverage_rows(cells),
+                    alarms=FAILING,
+                    more=Link("every count", "downloads.html"),
+                )
+            ],
+            empty="No audit in these stores asked it.",
+        ),
+        Section(
+            "Divergences",
+            tables=[table(f"Divergences that audits found in {name}", LISTED, map(listed_row, shown))],
+            empty="No audit in these stores found one.",
+        ),
+        Section(
+            "Known faults",
+            tables=[
+                table(
+                    f"Vectors that {name} failed",
+                    ("engine", "known fault", "vocabulary", "stage", "wrong in", "right, or right since", "given"),
+                    (known_row(site, each) for each in known),
+                )
+            ],
+            empty="None is recorded.",
+        ),
+        Section(
+            "Speeds", tables=[speeds(site, name), proofs(site, name)], empty="No bench in these stores measured it."
+        ),
+        Section(
+            "Claims",
+            tables=[
+                table(
+                    f"Claims about {name}",
+                    ("claim", "verdict", "run"),
+                    (
+                        (Link(claim, f"claims/{slug(claim)}.html"), tag_of(one.verdict), moment(one.started))
+                        for claim, one in claims.items()
+                    ),
+                )
+            ],
+            empty="No claim about it has been run.",
+        ),
+    ]
+    return Page(page_of(name), name, "page.html.j2", {"lead": [], "sections": sections})
+
+
+def coverage_rows(cells: Any) -> Iterator[tuple[Cell, ...]]:
+    """A row a contract, corpus and domain: the operation with most failures counts."""
+    keys = ["label", "core", "version", "corpus", "domain", "run", "page"]
+    for (label, _, version, corpus, domain, run, page), part in cells.groupby(keys, sort=True):
+        counts = once(part)
+        yield (
+            label,
+            version,
+            Link(corpus, f"corpora/{slug(corpus)}.html"),
+            domain,
+            *(counts[kind] for kind in SHOWN),
+            Link(run, page),
+        )
+
+
+def speeds(site: Site, name: str) -> Any:
+    """What benches measured of it: a speed where the timed output's digest was proved, else what happened."""
+    rows = [row for row in site.rows("v_measurement") if row["engine"] == name]
+    rows.sort(
+        key=lambda row: (str(row["started"]), str(row["vocab"]), str(row["entry"]), str(row["state"])), reverse=True
+    )
+    columns = ("text", "vocabulary", "entry", "state", "threads", "verdict", "MB/s", "interval", "version", "bench")
+    return table(
+        f"Megabytes of input a second of CPU time: {name}",
+        columns,
+        (
+            (
+                row["text"],
+                row["vocab"],
+                row["entry"],
+                row["state"],
+                whole(row.get("threads")),
+                Tag(
+                    str(row["verdict"]),
+                    "good" if row["verdict"] == "exact" else "bad" if row["verdict"] == "void" else "dim",
+                ),
+                *speed(row),
+                row["version"],
+                Link(str(row["bench"]), f"runs/{slug(str(row['bench']))}.html"),
+            )
+            for row in rows
+        ),
+        more=Link("every measurement", "downloads.html") if rows else None,
+    )
+
+
+def speed(row: dict[str, Any]) -> tuple[str, str]:
+    """Median and interval, or dashes for a row without a speed."""
+    if row["verdict"] != "exact" or row["mb_s"] is None or row["mb_s"] != row["mb_s"]:
+        return "–", "–"
+    low, high = row.get("mb_s_low"), row.get("mb_s_high")
+    known = low is not None and low == low and high is not None and high == high
+    return figure(float(row["mb_s"])), f"{figure(float(low))}–{figure(float(high))}" if known else "–"
+
+
+def whole(value: Any) -> int | None:
+    """A number that pandas may have made a float, or that is not there."""
+    return None if value is None or value != value else int(value)
+
+
+def proofs(site: Site, name: str) -> Any:
+    """Whether its builds passed the gate suite, by vocabulary, entry point and domain."""
+    rows = [row for row in site.rows("v_proof") if row["engine"] == name]
+    return table(
+        f"Gate suite: what {name} was proved on before it was timed",
+        ("vocabulary", "entry", "domain", "outcome", "documents", "failed", "detail", "command"),
+        (
+            (
+                row["vocab"],
+                row["entry"],
+                row["domain"],
+                Tag("passed", "good") if row["passed"] else Tag("failed", "bad"),
+                whole(row["documents"]),
+                whole(row["failed"]),
+                str(row["detail"] or "–"),
+                Code(str(row["command"] or "")),
+            )
+            for row in rows
+        ),
+        alarms=("failed",),
+    )
