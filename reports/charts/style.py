@@ -96,8 +96,8 @@ def ticks(low: float, high: float, most: int = 5) -> list[float]:
             if len(found) >= 2:
                 return found
             break
-    step = max(1, math.ceil((last - first) / (most - 1)))
-    found = [10.0**e for e in range(first, last + 1, step) if low <= 10.0**e <= high]
+    found = [10.0**e for e in range(first, last + 1) if low <= 10.0**e <= high]
+    found = found[:: max(1, math.ceil(len(found) / most))]
     return found if len(found) >= 2 else [low, high]
 
 
@@ -120,7 +120,7 @@ def measure(text: str, points: float, bold: bool = False) -> tuple[float, float]
 
 def wrap(text: str, inches: float, points: float, *, bold: bool = False, most: int = 0) -> list[str]:
     """Lines of at most `inches`, cut at spaces, then behind - _ , ] = / and inside of words; past `most`, an ellipsis."""
-    parts = re.findall(r"\s*[^\s\-_,\]=/\[]+[\-_,\]=/\[]*|\s*[\-_,\]=/\[]+", text) or [text]
+    parts = re.findall(rf"(?:\s*[^\s\-_,\]=/\[]+[\-_,\]=/\[]*|\s*[\-_,\]=/\[]+)(?:\s?{OURS})?", text) or [text]
     lines: list[str] = [""]
     for part in parts:
         if measure((lines[-1] + part).strip(), points, bold)[0] <= inches:

@@ -108,19 +108,12 @@ def whisker(axes: Axes, y: float, low: float, high: float) -> None:
         axes.plot([low, high], [y, y], color=INK, lw=1.1, marker="|", ms=5, mew=1.1, zorder=4, solid_capstyle="butt")
 
 
-def absent(axes: Axes, y: float, text: str, engine: str, verdict: str) -> None:
-    """What stands where a speed would: a hatched mark of fixed size and the word."""
-    start = axes.transAxes
-    axes.add_patch(Rectangle((0.005, 0), 0.07, 1, fc=PAPER, ec=INK, lw=0.6, hatch=hatch(verdict), alpha=None,
-                             transform=_row_box(axes, y), gid=gid("absent", text, engine)))
-    axes.annotate(verdict, (0.095, y), xycoords=(start, "data"), fontsize=SMALL, color=INK, va="center_baseline")
-
-
-def _row_box(axes: Axes, y: float) -> Any:
-    """Coordinates of a row's box: x over the width of the axes, y from 0 to 1 over the box."""
-    from matplotlib.transforms import Affine2D, blended_transform_factory
-
-    return Affine2D().scale(1, 0.64).translate(0, y - 0.32) + blended_transform_factory(axes.transAxes, axes.transData)
+def absent(axes: Axes, y: float, text: str, engine: str, verdict: str, high: float = 0.64) -> None:
+    """What stands where a speed would: a hatched mark of fixed width, `high` rows high, and the word."""
+    axes.add_patch(Rectangle((0.005, y - high / 2), 0.07, high, fc=PAPER, ec=INK, lw=0.6, hatch=hatch(verdict), zorder=3,
+                             transform=axes.get_yaxis_transform(), gid=gid("absent", text, engine)))
+    axes.annotate(verdict, (0.095, y), xycoords=("axes fraction", "data"), fontsize=SMALL, color=INK,
+                  va="center_baseline")
 
 
 def caption(table: pd.DataFrame, texts: list[str], log: bool) -> str:
