@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from tokassay.harness.commands.options import Json, print_json
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def charts(
     store: Annotated[
         Path | None, typer.Option(help="The store of an audit; tokassay.sqlite if it is there and nothing is given.")
     ] = None,
-    run: Annotated[str | None, typer.Option(help="A run of the store, or the beginning of its id; default the last.")] = None,
-    bench: Annotated[list[Path] | None, typer.Option(help="What `tokassay bench --json` printed; more for a trend.")] = None,
+    run: Annotated[
+        str | None, typer.Option(help="A run of the store, or the beginning of its id; default the last.")
+    ] = None,
+    bench: Annotated[
+        list[Path] | None, typer.Option(help="What `tokassay bench --json` printed; more for a trend.")
+    ] = None,
     rows: Annotated[
         list[str] | None, typer.Option(help="CHART=FILE: rows of a chart as CSV or JSON, docs/CHARTS.md.")
     ] = None,
@@ -67,7 +74,7 @@ def read_bench(path: Path) -> dict[str, object]:
     return dict(parse(_text(path, "--bench"), str(path)))
 
 
-def read_rows(given: str) -> tuple[str, object]:
+def read_rows(given: str) -> tuple[str, pd.DataFrame]:
     """Rows of a chart from `CHART=FILE`. Raises InputError."""
     import io
     import json
@@ -83,8 +90,10 @@ def read_rows(given: str) -> tuple[str, object]:
     try:
         table = pd.DataFrame(json.loads(text)) if file.endswith(".json") else pd.read_csv(io.StringIO(text))
     except ValueError as error:
-        raise InputError(f"cannot be read as rows: {error}", where=file,
-                         remedy="give CSV with a line of column names, or a JSON list of objects") from error
+        raise InputError(
+            f"cannot be read as rows: {error}", where=file,
+            remedy="give CSV with a line of column names, or a JSON list of objects",
+        ) from error
     return name, table
 
 
@@ -104,4 +113,6 @@ def _text(path: Path, option: str) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot be read: {error}", where=f"{option} {path}", remedy="name a file that is there") from error
+        raise InputError(
+            f"cannot be read: {error}", where=f"{option} {path}", remedy="name a file that is there"
+        ) from error

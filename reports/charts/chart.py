@@ -70,7 +70,7 @@ class Chart:
         return buffer.getvalue()
 
     def save(self, folder: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
-        """Write NAME.svg, NAME.png and NAME.csv (the table) into a folder that is made if need be. Raises ReportError."""
+        """Write NAME.svg, NAME.png and NAME.csv (the table) into a folder, made if need be. Raises ReportError."""
         made = []
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -84,8 +84,10 @@ class Chart:
                     self.table.to_csv(path, index=False, lineterminator="\n")
                 made.append(path)
         except OSError as error:
-            raise ReportError(f"cannot be written: {error.strerror}", where=str(error.filename or folder),
-                              remedy="give a folder that can be written") from error
+            raise ReportError(
+                f"cannot be written: {error.strerror}", where=str(error.filename or folder),
+                remedy="give a folder that can be written",
+            ) from error
         return made
 
 
@@ -117,8 +119,10 @@ def frame(rows: pd.DataFrame | Iterable[dict[str, Any]], chart: str, *needed: st
         raise NoData("there are no rows")
     absent = [column for column in needed if column not in table]
     if absent:
-        raise ReportError(f"the rows have no column {', '.join(absent)}", where=f"chart {chart}",
-                          remedy=f"give rows with {', '.join(needed)}")
+        raise ReportError(
+            f"the rows have no column {', '.join(absent)}", where=f"chart {chart}",
+            remedy=f"give rows with {', '.join(needed)}",
+        )
     for column, default in optional.items():
         if column not in table:
             table[column] = default
@@ -131,6 +135,8 @@ def one(table: pd.DataFrame, column: str, chart: str) -> Any:
     """The one value of a column. Raises ReportError where there are more."""
     found = list(dict.fromkeys(table[column]))
     if len(found) != 1:
-        raise ReportError(f"{column} has the values {', '.join(map(str, found))}", where=f"chart {chart}",
-                          remedy="give the rows of one of them")
+        raise ReportError(
+            f"{column} has the values {', '.join(map(str, found))}", where=f"chart {chart}",
+            remedy="give the rows of one of them",
+        )
     return found[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -15,18 +16,7 @@ from tokassay.reports.charts.documents import documents
 from tokassay.reports.charts.ladder import ladder
 from tokassay.reports.charts.load import load
 from tokassay.reports.charts.pipeline import pipeline
-from tokassay.reports.charts.sources import (
-    DOCS,
-    OWN,
-    Report,
-    Sources,
-    gains,
-    loads,
-    nights,
-    speeds,
-    sweep,
-    switches,
-)
+from tokassay.reports.charts.sources import DOCS, OWN, Report, Sources, gains, loads, nights, speeds, sweep, switches
 from tokassay.reports.charts.stages import stages
 from tokassay.reports.charts.states import states
 from tokassay.reports.charts.threads import threads
@@ -59,7 +49,7 @@ def draw(sources: Sources, only: Sequence[str] = ()) -> Drawn:
         if only and name not in only:
             continue
         try:
-            own = [lambda: ROWS[name](sources.rows[name])] if name in sources.rows else list(kind(sources))
+            own = [partial(ROWS[name], sources.rows[name])] if name in sources.rows else list(kind(sources))
         except NoData as reason:
             drawn.absent.append((name, str(reason)))
             continue
@@ -87,7 +77,7 @@ def latest(sources: Sources, rows: Callable[[Report], pd.DataFrame], reason: str
 def grouped(table: pd.DataFrame, columns: list[str], chart: Callable[[pd.DataFrame], Chart]) -> Iterator[Draw]:
     """A drawing for each group of rows."""
     for _, own in table.groupby(columns, sort=False):
-        yield lambda own=own: chart(own)  # type: ignore[misc]
+        yield partial(chart, own)
 
 
 def _cells(report: Report) -> pd.DataFrame:
@@ -160,7 +150,7 @@ def _coverage(sources: Sources) -> Iterator[Draw]:
     table, own = _run(sources).verdicts, _engines(sources)
     table = table.assign(ours=table["engine"].isin(own))
     for vocab, rows in table.groupby("contract_name", sort=False):
-        yield lambda rows=rows, vocab=vocab: coverage(rows, vocab=str(vocab))  # type: ignore[misc]
+        yield partial(coverage, rows, vocab=str(vocab))
 
 
 def _stages(sources: Sources) -> Iterator[Draw]:
@@ -173,8 +163,10 @@ def _stages(sources: Sources) -> Iterator[Draw]:
 def _pipeline(sources: Sources) -> Iterator[Draw]:
     rows = [{"stage": stage, "source": "vectors", "count": 1} for stage in sources.vectors]
     if sources.run is not None:
-        rows += [{"stage": stage, "source": "store", "count": 1} for stage in
-                 sources.run.divergences.loc[~sources.run.divergences["verdict"].eq("declared"), "stage"]]
+        rows += [
+            {"stage": stage, "source": "store", "count": 1}
+            for stage in sources.run.divergences.loc[~sources.run.divergences["verdict"].eq("declared"), "stage"]
+        ]
     yield lambda: pipeline(rows)
 
 
@@ -202,24 +194,13 @@ def _given(name: str) -> Callable[[Sources], Iterator[Draw]]:
 
 # In the order in which they are shown; where each gets its rows.
 KINDS: dict[str, Callable[[Sources], Iterator[Draw]]] = {
-    "pipeline": _pipeline,
-    "coverage": _coverage,
-    "stages": _stages,
-    "throughput": _throughput,
-    "states": _states,
-    "documents": _documents,
-    "threads": _threads,
-    "load": _load,
-    "ladder": _ladder,
-    "cache": _cache,
-    "agreement": _given("agreement"),
-    "training": _given("training"),
-    "volumes": _volumes,
-    "trend": _trend,
+    "pipeline": _pipeline, "coverage": _coverage, "stages": _stages, "throughput": _throughput, "states": _states,
+    "documents": _documents, "threads": _threads, "load": _load, "ladder": _ladder, "cache": _cache,
+    "agreement": _given("agreement"), "training": _given("training"), "volumes": _volumes, "trend": _trend,
     "trend-verdicts": _verdicts,
 }
 ROWS: dict[str, Callable[[pd.DataFrame], Chart]] = {
     "pipeline": pipeline, "coverage": coverage, "stages": stages, "throughput": throughput, "states": states,
     "documents": documents, "threads": threads, "load": load, "ladder": ladder, "cache": cache, "agreement": agreement,
     "training": training, "volumes": volumes, "trend": trend, "trend-verdicts": trend_verdicts,
-}  # fmt: skip
+}

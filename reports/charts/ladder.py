@@ -31,35 +31,44 @@ def ladder(found: pd.DataFrame | Iterable[dict[str, Any]]) -> Chart:
     values = [value for column in ("gain", "low", "high") for value in table[column].dropna()]
     title = f"What each optimization gains: {place([*where, 1])}".rstrip(": ")
     made = sheet(
-        title, [Panel(labels.row * len(switches), text, x_label="time without it over time with all; above 1 it pays")
-                for text in texts],
-        left=labels.width, right=width([f"×{value:.2f}" for value in table["gain"].dropna()]) + 0.08,
+        title,
+        [
+            Panel(labels.row * len(switches), text, x_label="time without it over time with all; above 1 it pays")
+            for text in texts
+        ],
+        left=labels.width,
+        right=width([f"×{value:.2f}" for value in table["gain"].dropna()]) + 0.08,
     )
     said = []
     for text, axes in zip(texts, made.axes, strict=True):
         rows(axes, labels)
         scale(axes, "x", min(0.9, min(values) * 0.97), max(1.1, max(values) * 1.03), log=False)
         axes.axvline(1, color=INK, lw=1, zorder=2)
-        own = table[table["text"].eq(text)].drop_duplicates("switch").set_index("switch")
+        own: dict[str, Any] = {str(row["switch"]): row for row in table[table["text"].eq(text)].to_dict("records")}
         for y, switch in enumerate(switches):
-            if switch not in own.index or own.loc[switch, "gain"] != own.loc[switch, "gain"]:
-                absent(axes, y, text, switch, str(own.loc[switch, "verdict"]) if switch in own.index else "not asked")
+            if switch not in own or own[switch]["gain"] != own[switch]["gain"]:
+                absent(axes, y, text, switch, str(own[switch]["verdict"]) if switch in own else "not asked")
                 continue
-            row = own.loc[switch]
+            row = own[switch]
             start = min(1.0, row["gain"])
-            axes.add_patch(Rectangle((start, y - 0.3), abs(row["gain"] - 1), 0.6, fc=BLUE if row["gain"] >= 1 else ORANGE,
-                                     ec=INK, lw=0.6, zorder=2.5, hatch=None if row["gain"] >= 1 else "////",
-                                     gid=gid("bar", text, switch)))
+            axes.add_patch(
+                Rectangle(
+                    (start, y - 0.3), abs(row["gain"] - 1), 0.6, fc=BLUE if row["gain"] >= 1 else ORANGE, ec=INK,
+                    lw=0.6, zorder=2.5, hatch=None if row["gain"] >= 1 else "////", gid=gid("bar", text, switch),
+                )
+            )
             whisker(axes, y, row["low"], row["high"])
             beside(axes, y, f"×{row['gain']:.2f}")
-        best = own["gain"].dropna()
-        if len(best):
-            row = own.loc[best.idxmax()]
-            gains = [str(s) for s in switches if s in own.index and own.loc[s, "low"] > 1]
-            said.append(f"On {text} the most is gained by {best.idxmax()}: {interval(row['gain'], row['low'], row['high'])} "
-                        f"times; {len(gains)} of {len(best)} have all of their interval above 1.")
+        known = [row for row in own.values() if row["gain"] == row["gain"]]
+        if known:
+            best = max(known, key=lambda row: float(row["gain"]))
+            above = sum(row["low"] > 1 for row in known)
+            said.append(
+                f"On {text} the most is gained by {best['switch']}: "
+                f"{interval(best['gain'], best['low'], best['high'])} times; {above} of {len(known)} have all of their interval above 1."
+            )
     return Chart(
         slug(NAME, *where), title, " ".join(said),
         f"Bars from 1: gain of {len(switches)} optimizations on {len(texts)} kinds of text.",
         table[["text", "switch", "verdict", "gain", "low", "high"]], made.figure,
-    )  # fmt: skip
+    )

@@ -34,10 +34,14 @@ def load(found: pd.DataFrame | Iterable[dict[str, Any]]) -> Chart:
     log = logarithmic(values)
     title = f"Load and first call: {vocab}".rstrip(": ")
     made = sheet(
-        title, [Panel(row_height * len(engines), x_label="milliseconds, wall time" + (" (logarithmic)" if log else ""))],
-        left=labels.width, right=width([figure(value) for value in table["p50"].dropna()]) + 0.08,
-        keys=[*(Key(STATES[state][2], STATES[state][0], STATES[state][1]) for state in states),
-              Key("from the median to 95 %", INK, "|", "-")],
+        title,
+        [Panel(row_height * len(engines), x_label="milliseconds, wall time" + (" (logarithmic)" if log else ""))],
+        left=labels.width,
+        right=width([figure(value) for value in table["p50"].dropna()]) + 0.08,
+        keys=[
+            *(Key(STATES[state][2], STATES[state][0], STATES[state][1]) for state in states),
+            Key("from the median to 95 %", INK, "|", "-"),
+        ],
     )
     (axes,) = made.axes
     rows(axes, labels)
@@ -55,8 +59,10 @@ def load(found: pd.DataFrame | Iterable[dict[str, Any]]) -> Chart:
             if row["p95"] == row["p95"]:
                 axes.plot([row["p50"], row["p95"]], [at, at], color=INK, lw=1.1, zorder=2)
                 axes.plot([row["p95"]], [at], "|", color=INK, ms=6, mew=1.2, zorder=2)
-            axes.plot([row["p50"]], [at], marker, color=colour, mec=INK, mew=0.7, ms=5.5, zorder=3,
-                      gid=gid("dot", state, engine))
+            axes.plot(
+                [row["p50"]], [at], marker, color=colour, mec=INK, mew=0.7, ms=5.5, zorder=3,
+                gid=gid("dot", state, engine),
+            )
             beside(axes, at, figure(row["p50"]))
             tail = f" (95 %: {figure(row['p95'])})" if row["p95"] == row["p95"] else ""
             words.append(f"{figure(row['p50'])} ms {state}{tail}")
@@ -67,4 +73,4 @@ def load(found: pd.DataFrame | Iterable[dict[str, Any]]) -> Chart:
         slug(NAME, vocab), title, "Median of fresh processes, milliseconds of wall time. " + " ".join(said),
         f"Dots{' on a logarithmic axis' if log else ''}: load times of {len(engines)} engines, {' and '.join(states)}.",
         table[["engine", "state", "verdict", "p50", "p95", "detail"]], made.figure,
-    )  # fmt: skip
+    )

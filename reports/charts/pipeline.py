@@ -32,14 +32,10 @@ from tokassay.reports.charts.style import (
 
 NAME = "pipeline"
 WHAT = {
-    "document": "bytes, never assumed to be UTF-8",
-    "special": "texts of added tokens are found",
-    "normalize": "NFC, where the contract has it",
-    "scan": "bytes to code points, by byte policy",
-    "classify": "each code point's general category",
-    "pretokenize": "the pattern cuts pieces",
-    "merge": "a piece's bytes to symbols, rank by rank",
-    "lookup": "a symbol's id",
+    "document": "bytes, never assumed to be UTF-8", "special": "texts of added tokens are found",
+    "normalize": "NFC, where the contract has it", "scan": "bytes to code points, by byte policy",
+    "classify": "each code point's general category", "pretokenize": "the pattern cuts pieces",
+    "merge": "a piece's bytes to symbols, rank by rank", "lookup": "a symbol's id",
     "ids": "numbers, and nothing else is compared",
 }
 BOX, GAP = 0.42, 0.16  # inches
@@ -47,9 +43,9 @@ KINDS = {"vectors": (BLUE, None, "frozen vectors"), "store": (ORANGE, "////", "d
 
 
 def pipeline(found: pd.DataFrame | Iterable[dict[str, Any]]) -> Chart:
-    """Rows `stage`, `source` (`vectors`: frozen inputs with the right ids; `store`: divergences of a run), `count`. Stages
-    that are none of an encoder's (`decode`, `process`, ...), and '' for what was not traced, are named in the caption.
-    Raises NoData, ReportError."""
+    """Rows `stage`, `source` (`vectors`: frozen inputs with the right ids; `store`: divergences of a run), `count`.
+    Stages that are none of an encoder's (`decode`, `process`, ...), and '' for what was not traced, are named in the
+    caption. Raises NoData, ReportError."""
     table = frame(found, NAME, "stage", "source", "count")
     made = table.groupby(["source", "stage"], sort=False)["count"].sum().reset_index()
     if not made["count"].sum():
@@ -76,15 +72,27 @@ def pipeline(found: pd.DataFrame | Iterable[dict[str, Any]]) -> Chart:
         for place, stage in enumerate(places):
             top = PAD + 0.6 + place * (BOX + GAP)
             ends = stage in ("document", "ids")
-            axes.add_patch(FancyBboxPatch((left, top), right - left, BOX, boxstyle="round,pad=0,rounding_size=0.06",
-                                          fc=PAPER if not ends else shade(0.35, SKY), ec=INK, lw=0.8, gid=gid("stage", stage)))
-            axes.text(left + 0.08, top + 0.055, stage, fontsize=TEXT, color=ON_FILL if ends else INK, va="top",
-                      fontweight="bold")
+            axes.add_patch(
+                FancyBboxPatch(
+                    (left, top), right - left, BOX, boxstyle="round,pad=0,rounding_size=0.06",
+                    fc=PAPER if not ends else shade(0.35, SKY), ec=INK, lw=0.8, gid=gid("stage", stage),
+                )
+            )
+            axes.text(
+                left + 0.08, top + 0.055, stage, fontsize=TEXT, color=ON_FILL if ends else INK, va="top",
+                fontweight="bold",
+            )
             lines = wrap(WHAT[stage], right - left - 0.16, 8.0, most=1)
-            axes.text(left + 0.08, top + BOX - 0.05, lines[0], fontsize=SMALL, color=ON_FILL if ends else SOFT, va="bottom")
+            axes.text(
+                left + 0.08, top + BOX - 0.05, lines[0], fontsize=SMALL, color=ON_FILL if ends else SOFT, va="bottom"
+            )
             if place + 1 < len(places):
-                axes.add_patch(FancyArrowPatch((0.5, top + BOX), (0.5, top + BOX + GAP), arrowstyle="-|>", color=INK, lw=0.9,
-                                               mutation_scale=7, shrinkA=0, shrinkB=0))
+                axes.add_patch(
+                    FancyArrowPatch(
+                        (0.5, top + BOX), (0.5, top + BOX + GAP), arrowstyle="-|>", color=INK, lw=0.9,
+                        mutation_scale=7, shrinkA=0, shrinkB=0,
+                    )
+                )
             if not ends:
                 thick = BOX / max(len(sources), 1)
                 for number, source in enumerate(sources):
@@ -93,17 +101,28 @@ def pipeline(found: pd.DataFrame | Iterable[dict[str, Any]]) -> Chart:
                     wide = 1.1 * count / most
                     at = top + number * thick
                     if count:
-                        axes.add_patch(Rectangle((right + 0.12, at + 0.03), wide, thick - 0.06, fc=colour, ec=INK, lw=0.6,
-                                                 hatch=hatch, gid=gid("count", source, stage)))
-                    axes.text(right + 0.12 + (wide + 0.06 if count else 0), at + thick / 2, f"{count:,}", fontsize=SMALL,
-                              color=INK, va="center_baseline")
+                        axes.add_patch(
+                            Rectangle(
+                                (right + 0.12, at + 0.03), wide, thick - 0.06, fc=colour, ec=INK, lw=0.6, hatch=hatch,
+                                gid=gid("count", source, stage),
+                            )
+                        )
+                    axes.text(
+                        right + 0.12 + (wide + 0.06 if count else 0), at + thick / 2, f"{count:,}", fontsize=SMALL,
+                        color=INK, va="center_baseline",
+                    )
     said = []
     for source in sources:
         total = sum(count for (own, _), count in counts.items() if own == source)
-        words = [f"{counts[source, stage]:,} at {stage}" for stage in STAGES if counts.get((source, stage))]
-        others = [f"{count:,} {f'at {stage}' if stage else 'without a stage'}" for (own, stage), count in counts.items()
-                  if own == source and stage not in STAGES and count]
-        said.append(f"{total:,} {KINDS[source][2]}: {listed(words + others)}.")
-    return Chart(NAME, "From a document to ids", " ".join(said),
-                 "Nine boxes from document to ids, the stages between them with the number of divergences known at each.",
-                 made, figure)
+        traced = [f"{counts[source, stage]:,} at {stage}" for stage in STAGES if counts.get((source, stage))]
+        others = [
+            f"{count:,} {f'at {stage}' if stage else 'without a stage'}"
+            for (own, stage), count in counts.items()
+            if own == source and stage not in STAGES and count
+        ]
+        said.append(f"{total:,} {KINDS[source][2]}: {listed(traced + others)}.")
+    return Chart(
+        NAME, "From a document to ids", " ".join(said),
+        "Nine boxes from document to ids, the stages between them with the number of divergences known at each.", made,
+        figure,
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from matplotlib.axes import Axes
 from tokassay.reports.charts.chart import gid
@@ -30,7 +31,7 @@ def parts(count: int, most: int = MOST) -> list[range]:
     """Ranges over so many lines: as few as there can be of at most `most`, about equally long."""
     panels = max(1, -(-count // most))
     edges = [round(at * count / panels) for at in range(panels + 1)]
-    return [range(a, b) for a, b in zip(edges, edges[1:], strict=False)]
+    return [range(a, b) for a, b in pairwise(edges)]
 
 
 def curves(
@@ -39,7 +40,7 @@ def curves(
     x_places: Sequence[float] | None = None, zero: bool = True, keys: Sequence[Key] = (), split: int = MOST,
 ) -> tuple[Sheet, list[tuple[Axes, str, list[Curve]]]]:
     """Draw groups of lines, a heading each; what is asked of an axis as None is decided by the values.
-    Returns the sheet, and for each panel its axes, heading and lines."""  # fmt: skip
+    Returns the sheet, and for each panel its axes, heading and lines."""
     flat = [curve for _, own in groups for curve in own]
     xs = [x for curve in flat for x in curve.x]
     values = [y for curve in flat for each in (curve.y, curve.low, curve.high) for y in each if y == y]
@@ -49,13 +50,18 @@ def curves(
     for heading, own in groups:
         for number, part in enumerate(parts(len(own), split)):
             some = [own[at] for at in part]
-            words = heading if len(own) <= split else f"{heading} ({part.start + 1} to {part.stop} of {len(own)})".strip()
+            words = (
+                heading if len(own) <= split else f"{heading} ({part.start + 1} to {part.stop} of {len(own)})".strip()
+            )
             if not number or len(own) > split:
                 panels.append(Panel(HEIGHT, words, [_key(at, curve) for at, curve in enumerate(some)], x_label))
                 places.append((words, some))
     bottom, top = reach(values, y_log, zero)
     left = max(width([tick(value) for value in _labels(bottom, top, y_log)]), 0.2) + 0.12
-    made = sheet(title, [_with(panel, y_label) for panel in panels], left=left, right=width([x_name(max(xs))]) / 2 + 0.02, keys=keys)
+    made = sheet(
+        title, [_with(panel, y_label) for panel in panels], left=left, right=width([x_name(max(xs))]) / 2 + 0.02,
+        keys=keys,
+    )
     for axes, (_, some) in zip(made.axes, places, strict=True):
         low, high = min(xs), max(xs)
         if x_log:
@@ -114,8 +120,10 @@ def draw(axes: Axes, at: int, curve: Curve) -> None:
             axes.plot([x, x], [low, high], color=colour, lw=1.0, marker="_", ms=4, mew=1.0, zorder=2.5)
     axes.plot(curve.x, curve.y, color=colour, ls=dash, lw=1.5, zorder=3, gid=gid("line", curve.name))
     for place, (x, y) in enumerate(zip(curve.x, curve.y, strict=True)):
-        axes.plot([x], [y], marker, color=PAPER if place in curve.hollow else colour, mec=INK, mew=0.6, ms=5, zorder=4,
-                  gid=gid("point", curve.name, f"{x:g}"))
+        axes.plot(
+            [x], [y], marker, color=PAPER if place in curve.hollow else colour, mec=INK, mew=0.6, ms=5, zorder=4,
+            gid=gid("point", curve.name, f"{x:g}"),
+        )
 
 
 def note(axes: Axes, text: str, x: float, y: float, align: str = "left") -> None:

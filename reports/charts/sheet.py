@@ -93,10 +93,12 @@ def sheet(title: str, panels: Sequence[Panel], *, left: float, right: float = 0.
                 _write(made.figure, PAD, at, line, TEXT, INK, bold=True)
                 at += LINE
             at = _keys(made.figure, own, at + 0.06) + panel.above
-            axes = made.figure.add_axes((
-                (PAD + left) / WIDTH, 1 - (at + panel.height) / height,
-                (WIDTH - 2 * PAD - left - right) / WIDTH, panel.height / height,
-            ))
+            axes = made.figure.add_axes(
+                (
+                    (PAD + left) / WIDTH, 1 - (at + panel.height) / height, (WIDTH - 2 * PAD - left - right) / WIDTH,
+                    panel.height / height,
+                )
+            )
             plain(axes)
             made.axes.append(axes)
             at += panel.height + (0.24 if panel.axis else 0.04)
@@ -109,8 +111,9 @@ def sheet(title: str, panels: Sequence[Panel], *, left: float, right: float = 0.
 
 def _write(figure: Figure, x: float, y: float, text: str, points: float, colour: str, bold: bool = False) -> None:
     wide, high = figure.get_size_inches()
-    figure.text(x / wide, 1 - y / high, text, fontsize=points, color=colour, va="top",
-                fontweight="bold" if bold else "normal")
+    figure.text(
+        x / wide, 1 - y / high, text, fontsize=points, color=colour, va="top", fontweight="bold" if bold else "normal"
+    )
 
 
 def flow(keys: Sequence[Key], inside: float) -> list[list[tuple[float, Key, list[str]]]]:
@@ -138,15 +141,21 @@ def _keys(figure: Figure, rows: list[list[tuple[float, Key, list[str]]]], at: fl
         for x, key, words in row:
             middle, start = 1 - (at + 0.065) / high, (PAD + x) / wide
             if key.hatch is not None:
-                figure.add_artist(Rectangle((start, middle - 0.045 / high), SWATCH / wide, 0.09 / high, ec=INK, lw=0.7,
-                                            fc=key.colour, hatch=key.hatch, transform=figure.transFigure))
+                figure.add_artist(
+                    Rectangle(
+                        (start, middle - 0.045 / high), SWATCH / wide, 0.09 / high, ec=INK, lw=0.7, fc=key.colour,
+                        hatch=key.hatch, transform=figure.transFigure,
+                    )
+                )
             else:
                 ends = [start, start + SWATCH / 2 / wide, start + SWATCH / wide]
-                figure.add_artist(Line2D(
-                    ends, [middle] * 3, color=key.colour, ls=key.dash or "none", marker=key.marker, markevery=[1],
-                    ms=5, mec=INK, mew=0.6, mfc=PAPER if key.hollow else key.colour, lw=1.4,
-                    transform=figure.transFigure,
-                ))
+                figure.add_artist(
+                    Line2D(
+                        ends, [middle] * 3, color=key.colour, ls=key.dash or "none", marker=key.marker, markevery=[1],
+                        ms=5, mec=INK, mew=0.6, mfc=PAPER if key.hollow else key.colour, lw=1.4,
+                        transform=figure.transFigure,
+                    )
+                )
             for number, word in enumerate(words):
                 _write(figure, PAD + x + SWATCH + 0.06, at + number * LINE, word, SMALL, INK)
         at += LINE * max(len(words) for _, _, words in row)
@@ -205,8 +214,10 @@ def rows(axes: Axes, found: Names) -> None:
 
 def beside(axes: Axes, y: float, text: str) -> None:
     """Words at the right of a row."""
-    axes.annotate(text, (1, y), xycoords=("axes fraction", "data"), xytext=(5, 0), textcoords="offset points",
-                  fontsize=SMALL, color=INK, va="center_baseline", annotation_clip=False)
+    axes.annotate(
+        text, (1, y), xycoords=("axes fraction", "data"), xytext=(5, 0), textcoords="offset points", fontsize=SMALL,
+        color=INK, va="center_baseline", annotation_clip=False,
+    )
 
 
 def width(words: Sequence[str], points: float = SMALL) -> float:

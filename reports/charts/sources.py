@@ -25,8 +25,8 @@ Report = Mapping[str, Any]
 @dataclass
 class Sources:
     """What charts are drawn from. `run` is one audit of a store, `verdicts` those of all its runs (started, verdict,
-    documents), `benches` the reports of benches by time, the latest last. `vectors` are stages of frozen vectors; `rows`
-    are rows by the name of a chart, for what neither a store nor a bench has."""
+    documents), `benches` the reports of benches by time, the latest last. `vectors` are stages of frozen vectors;
+    `rows` are rows by the name of a chart, for what neither a store nor a bench has."""
 
     run: Frames | None = None
     verdicts: pd.DataFrame = field(default_factory=pd.DataFrame)
@@ -42,7 +42,9 @@ def from_store(path: Path, run: str | None = None) -> Sources:
         runs = connection.execute("SELECT COUNT(*) FROM v_run").fetchone()[0]
         verdicts = pd.read_sql_query(
             "SELECT r.started, v.verdict, SUM(v.documents) AS documents FROM v_verdict v JOIN v_run r ON r.id = v.run "
-            "GROUP BY r.id, v.verdict ORDER BY r.started", connection)
+            "GROUP BY r.id, v.verdict ORDER BY r.started",
+            connection,
+        )
         found = []
         if "v_bench" in views:
             found = [row[0] for row in connection.execute("SELECT report FROM v_bench ORDER BY started")]
@@ -55,7 +57,9 @@ def parse(text: str, where: str) -> Report:
     try:
         found = json.loads(text)
     except ValueError as error:
-        raise ReportError(f"not JSON ({error})", where=where, remedy="give what `tokassay bench --json` printed") from None
+        raise ReportError(
+            f"not JSON ({error})", where=where, remedy="give what `tokassay bench --json` printed"
+        ) from None
     if not isinstance(found, dict) or not str(found.get("schema", "")).startswith("tokassay.bench/"):
         raise ReportError("not the report of a bench", where=where, remedy="give what `tokassay bench --json` printed")
     return found
@@ -64,8 +68,12 @@ def parse(text: str, where: str) -> Report:
 def ours(report: Report) -> set[str]:
     """Names of this project's engines in a report."""
     found = {str(one["engine"]) for one in report.get("engines", ()) if one.get("requirement") == OWN}
-    return found | {str(one["engine"]) for group in report.get("ranking") or () for one in group.get("engines", ())
-                    if one.get("ours")}
+    return found | {
+        str(one["engine"])
+        for group in report.get("ranking") or ()
+        for one in group.get("engines", ())
+        if one.get("ours")
+    }
 
 
 def is_ours(engine: str, known: Iterable[str]) -> bool:
@@ -86,12 +94,14 @@ def measurements(report: Report) -> pd.DataFrame:
     for cell in report.get("cells", ()):
         for row in cell["engines"]:
             value, low, high = spread(row.get("mb_s") if row["verdict"] == EXACT else None)
-            found.append({
-                **{name: cell.get(name) for name in MEASUREMENT}, "threads": cell.get("threads") or 1,
-                "engine": row["engine"], "verdict": row["verdict"], "detail": row.get("detail", ""), "mb_s": value,
-                "mb_s_low": low, "mb_s_high": high, "ns": row.get("ns") or [], "cpu_ns": row.get("cpu_ns") or [],
-                "ours": is_ours(row["engine"], known),
-            })
+            found.append(
+                {
+                    **{name: cell.get(name) for name in MEASUREMENT}, "threads": cell.get("threads") or 1,
+                    "engine": row["engine"], "verdict": row["verdict"], "detail": row.get("detail", ""), "mb_s": value,
+                    "mb_s_low": low, "mb_s_high": high, "ns": row.get("ns") or [], "cpu_ns": row.get("cpu_ns") or [],
+                    "ours": is_ours(row["engine"], known),
+                }
+            )
     columns = [*MEASUREMENT, "engine", "verdict", "detail", "mb_s", "mb_s_low", "mb_s_high", "ns", "cpu_ns", "ours"]
     return pd.DataFrame(found, columns=columns)
 
@@ -104,17 +114,21 @@ def speeds(report: Report) -> pd.DataFrame:
 def loads(report: Report) -> pd.DataFrame:
     """Rows of `load`."""
     known = ours(report)
-    return pd.DataFrame([
-        {"vocab": row["vocab"], "engine": row["engine"], "state": row["state"], "verdict": row["verdict"],
-         "detail": row.get("detail", ""), "p50": spread(row.get("ms"))[0], "p95": row.get("ms_p95"),
-         "ours": is_ours(row["engine"], known)}
-        for row in report.get("load") or ()
-    ])  # fmt: skip
+    return pd.DataFrame(
+        [
+            {
+                "vocab": row["vocab"], "engine": row["engine"], "state": row["state"], "verdict": row["verdict"],
+                "detail": row.get("detail", ""), "p50": spread(row.get("ms"))[0], "p95": row.get("ms_p95"),
+                "ours": is_ours(row["engine"], known),
+            }
+            for row in report.get("load") or ()
+        ]
+    )
 
 
 def gains(report: Report) -> pd.DataFrame:
-    """Rows of `threads`: from cells measured with several numbers of threads, by wall time, round by round; and from the
-    section `threads`, which has the gain of two."""
+    """Rows of `threads`: from cells measured with several numbers of threads, by wall time, round by round; and from
+    the section `threads`, which has the gain of two."""
     table, found = speeds(report), []
     for key, own in table.groupby(["vocab", "text", "entry", "state", "engine"], sort=False):
         if own["threads"].nunique() < 2:
@@ -124,19 +138,25 @@ def gains(report: Report) -> pd.DataFrame:
         for _, row in own[own["threads"] > 1].iterrows():
             values = [a / max(b, 1) for a, b in zip(base, row["ns"], strict=False)]
             exact = row["verdict"] == EXACT and bool(values)
-            found.append({
-                "vocab": key[0], "text": key[1], "entry": f"{key[2]}, {key[3]}", "engine": key[4], "ours": row["ours"],
-                "threads": int(row["threads"]), "verdict": row["verdict"] if exact or row["verdict"] != EXACT else
-                "no row of one thread", "gain": median(values) if exact else None, "low": min(values, default=None),
-                "high": max(values, default=None),
-            })
+            found.append(
+                {
+                    "vocab": key[0], "text": key[1], "entry": f"{key[2]}, {key[3]}", "engine": key[4],
+                    "ours": row["ours"], "threads": int(row["threads"]),
+                    "verdict": row["verdict"] if exact or row["verdict"] != EXACT else "no row of one thread",
+                    "gain": median(values) if exact else None, "low": min(values, default=None),
+                    "high": max(values, default=None),
+                }
+            )
     known = ours(report)
     for row in report.get("threads") or ():
         value, low, high = spread(row.get("gain_threads"))
-        found.append({
-            "vocab": row["vocab"], "text": row["text"], "entry": row["entry"], "engine": row["engine"], "threads": 2,
-            "verdict": row["verdict"], "gain": value, "low": low, "high": high, "ours": is_ours(row["engine"], known),
-        })
+        found.append(
+            {
+                "vocab": row["vocab"], "text": row["text"], "entry": row["entry"], "engine": row["engine"],
+                "threads": 2, "verdict": row["verdict"], "gain": value, "low": low, "high": high,
+                "ours": is_ours(row["engine"], known),
+            }
+        )
     return pd.DataFrame(found)
 
 
@@ -148,13 +168,15 @@ def switches(report: Report) -> pd.DataFrame:
         for row in others:
             exact = row["verdict"] == EXACT and on["verdict"] == EXACT
             values = [b / max(a, 1) for a, b in zip(on["cpu_ns"], row["cpu_ns"], strict=False)] if exact else []
-            found.append({
-                "vocab": cell["vocab"], "entry": cell["entry"], "state": cell["state"], "text": cell["text"],
-                "switch": str(row["engine"]).removeprefix("without "),
-                "verdict": row["verdict"] if row["verdict"] != EXACT else on["verdict"],
-                "gain": median(values) if values else None, "low": min(values, default=None),
-                "high": max(values, default=None),
-            })
+            found.append(
+                {
+                    "vocab": cell["vocab"], "entry": cell["entry"], "state": cell["state"], "text": cell["text"],
+                    "switch": str(row["engine"]).removeprefix("without "),
+                    "verdict": row["verdict"] if row["verdict"] != EXACT else on["verdict"],
+                    "gain": median(values) if values else None, "low": min(values, default=None),
+                    "high": max(values, default=None),
+                }
+            )
     return pd.DataFrame(found)
 
 
@@ -165,11 +187,13 @@ def sweep(report: Report) -> pd.DataFrame:
     for cell in report.get("cells", ()) if points else ():
         for point, row in zip(points, cell["engines"], strict=True):
             value, low, high = spread(row.get("mb_s"))
-            found.append({
-                "vocab": cell["vocab"], "entry": cell.get("entry", ""), "state": cell["state"], "text": cell["text"],
-                "bits": point["bits"], "memory": point["bytes"], "verdict": row["verdict"], "mb_s": value,
-                "mb_s_low": low, "mb_s_high": high,
-            })
+            found.append(
+                {
+                    "vocab": cell["vocab"], "entry": cell.get("entry", ""), "state": cell["state"],
+                    "text": cell["text"], "bits": point["bits"], "memory": point["bytes"], "verdict": row["verdict"],
+                    "mb_s": value, "mb_s_low": low, "mb_s_high": high,
+                }
+            )
     return pd.DataFrame(found)
 
 
@@ -180,9 +204,12 @@ def nights(reports: Sequence[Report]) -> pd.DataFrame:
         for _, row in speeds(report).iterrows():
             if row["verdict"] == EXACT:
                 threads = f", {row['threads']} threads" if row["threads"] != 1 else ""
-                found.append({
-                    "started": report["started"], "engine": row["engine"], "value": row["mb_s"], "low": row["mb_s_low"],
-                    "cell": f"{row['vocab']}, {row['text']}, {row['entry']}, {row['state']}{threads}",
-                    "high": row["mb_s_high"], "ours": row["ours"],
-                })
+                found.append(
+                    {
+                        "started": report["started"], "engine": row["engine"], "value": row["mb_s"],
+                        "low": row["mb_s_low"],
+                        "cell": f"{row['vocab']}, {row['text']}, {row['entry']}, {row['state']}{threads}",
+                        "high": row["mb_s_high"], "ours": row["ours"],
+                    }
+                )
     return pd.DataFrame(found)

@@ -12,14 +12,18 @@ from tokassay.reports.charts.style import BLUE, EXACT, INK, ORANGE, OURS, SOFT, 
 from tokassay.reports.charts.throughput import UNIT, absent, place, ranked, whisker
 
 NAME = "states"
-MARKS = {"cold": (BLUE, "s", "cold: first pass of a process"), "warm": (ORANGE, "o", "warm: after other text of the kind")}
+MARKS = {
+    "cold": (BLUE, "s", "cold: first pass of a process"), "warm": (ORANGE, "o", "warm: after other text of the kind"),
+}
 
 
 def states(found: pd.DataFrame | Iterable[dict[str, Any]]) -> Chart:
     """Rows of one vocabulary, entry point and number of threads, as `throughput` takes them, with the states `cold` and
     `warm`; others are left out. Raises NoData, ReportError."""
-    table = frame(found, NAME, "text", "engine", "state", "verdict", "mb_s", vocab="", entry="", threads=1, ours=False,
-                  mb_s_low=None, mb_s_high=None)
+    table = frame(
+        found, NAME, "text", "engine", "state", "verdict", "mb_s", vocab="", entry="", threads=1, ours=False,
+        mb_s_low=None, mb_s_high=None,
+    )
     table = table[table["state"].isin(MARKS)].reset_index(drop=True)
     exact = table["verdict"].eq(EXACT)
     for column in ("mb_s", "mb_s_low", "mb_s_high"):
@@ -36,8 +40,7 @@ def states(found: pd.DataFrame | Iterable[dict[str, Any]]) -> Chart:
     title = f"Cold against warm: {place(where)}".rstrip(": ")
     height = max(labels.row, 0.33)
     made = sheet(
-        title, [Panel(height * len(engines), text, x_label=f"{UNIT}; ×: warm over cold")
-                for text in texts],
+        title, [Panel(height * len(engines), text, x_label=f"{UNIT}; ×: warm over cold") for text in texts],
         left=labels.width, right=width([f"×{value:.2f}" for value in gains.dropna()]) + 0.08,
         keys=[Key(words, colour, marker) for colour, marker, words in MARKS.values()],
     )
@@ -51,7 +54,9 @@ def states(found: pd.DataFrame | Iterable[dict[str, Any]]) -> Chart:
                 beside(axes, y, f"×{gain:.2f}")
     said = []
     for text in texts:
-        own = gains[text].dropna().sort_values(ascending=False) if text in gains.index.get_level_values(0) else gains[:0]
+        own = (
+            gains[text].dropna().sort_values(ascending=False) if text in gains.index.get_level_values(0) else gains[:0]
+        )
         if len(own):
             said.append(f"On {text}, warm over cold: " + listed([f"{e} {value:.2f}" for e, value in own.items()]) + ".")
     lost = int((~exact).sum())
@@ -60,11 +65,14 @@ def states(found: pd.DataFrame | Iterable[dict[str, Any]]) -> Chart:
     if table["ours"].any():
         said.append(f"{OURS} marks an engine of this project.")
     return Chart(
-        slug(NAME, *where[:2], *([f"{where[3]} threads"] if where[3] != 1 else [])), title, " ".join(said),
+        slug(NAME, *where[:2], *([f"{where[3]} threads"] if where[3] != 1 else [])),
+        title,
+        " ".join(said),
         f"Pairs of dots{' on a logarithmic axis' if log else ''}: cold and warm speed of {len(engines)} engines on "
         f"{len(texts)} kinds of text.",
-        table[["text", "engine", "state", "verdict", "mb_s", "mb_s_low", "mb_s_high"]], made.figure,
-    )  # fmt: skip
+        table[["text", "engine", "state", "verdict", "mb_s", "mb_s_low", "mb_s_high"]],
+        made.figure,
+    )
 
 
 def _row(axes: Any, y: int, text: str, engine: str, own: pd.DataFrame) -> None:
@@ -78,5 +86,7 @@ def _row(axes: Any, y: int, text: str, engine: str, own: pd.DataFrame) -> None:
         colour, marker, _ = MARKS[state]
         at = y + (-0.17 if state == "cold" else 0.17)
         whisker(axes, at, row["mb_s_low"], row["mb_s_high"])
-        axes.plot([row["mb_s"]], [at], marker, color=colour, mec=INK, mew=0.7, ms=5, zorder=5,
-                  gid=gid("dot", state, text, engine))
+        axes.plot(
+            [row["mb_s"]], [at], marker, color=colour, mec=INK, mew=0.7, ms=5, zorder=5,
+            gid=gid("dot", state, text, engine),
+        )

@@ -1,4 +1,4 @@
-"""How charts look: sizes, colours for light and dark pages, marks that are told apart without colour, figures in words."""
+"""How charts look: sizes, colours for light and dark pages, marks told apart without colour, figures in words."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from typing import Any
 
 # A chart is as wide as a phone's page (390 px) and legible there: 8 points are 9.8 px. In print it is 112 mm wide.
 WIDTH = 4.4  # inches
 TITLE, TEXT, SMALL = 10.5, 9.0, 8.0  # points
-RC = {
+RC: dict[Any, Any] = {
     "svg.fonttype": "none", "font.size": TEXT, "font.family": ["DejaVu Sans"], "hatch.linewidth": 0.8,
     "axes.linewidth": 0.7, "path.simplify": False,
-}  # fmt: skip
+}
 
 # Colours by what they are for; a dark page puts DARK in their places. Data colours are the same on both.
 PAPER, INK, SOFT, GRID = "#ffffff", "#1d1f22", "#575d66", "#d9d6cf"
@@ -24,8 +25,8 @@ BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = "#0072b2", "#d55e00", "#009e73", "
 SERIES = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DASHES: tuple[str | tuple[int, tuple[float, ...]], ...] = (
-    "-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (5, 1.5, 1.2, 1.5)), (0, (8, 2)), (0, (3, 1, 1, 1, 1, 1)),
-)  # fmt: skip
+    "-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (5, 1.5, 1.2, 1.5)), (0, (8, 2)), (0, (3, 1, 1, 1, 1, 1))
+)
 OURS = "†"  # stands behind the name of an engine of this project
 SPAN = 30  # an axis is logarithmic where the greatest value is more than so many times the least
 
@@ -112,14 +113,14 @@ def measure(text: str, points: float, bold: bool = False) -> tuple[float, float]
     from matplotlib.backends.backend_agg import RendererAgg
     from matplotlib.font_manager import FontProperties
 
-    renderer = RendererAgg(8, 8, 72)
+    renderer: Any = RendererAgg(8, 8, 72)  # type: ignore[no-untyped-call]
     font = FontProperties(family=["DejaVu Sans"], size=points, weight="bold" if bold else "normal")
     wide, high, _ = renderer.get_text_width_height_descent(text, font, False)
     return wide / 72, high / 72
 
 
 def wrap(text: str, inches: float, points: float, *, bold: bool = False, most: int = 0) -> list[str]:
-    """Lines of at most `inches`, cut at spaces, then behind - _ , ] = / and inside of words; past `most`, an ellipsis."""
+    """Lines of at most `inches`, cut at spaces, behind - _ , ] = / and then in words; past `most` an ellipsis."""
     parts = re.findall(rf"(?:\s*[^\s\-_,\]=/\[]+[\-_,\]=/\[]*|\s*[\-_,\]=/\[]+)(?:\s?{OURS})?", text) or [text]
     lines: list[str] = [""]
     for part in parts:

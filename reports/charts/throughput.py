@@ -30,15 +30,17 @@ UNIT = "MB of input a second (10⁶ bytes)"
 STATES = {
     "cold": "first pass of a fresh process", "warm": "after other text of the same kind",
     "replay": "the same bytes a second time",
-}  # fmt: skip
+}
 
 
 def throughput(found: pd.DataFrame | Iterable[dict[str, Any]]) -> Chart:
-    """Rows of one vocabulary, entry point, state and number of threads: `text`, `engine`, `verdict`, `mb_s`, `mb_s_low`,
-    `mb_s_high`, and if there are: `vocab`, `entry`, `state`, `threads`, `detail`, `ours`. A row whose verdict is not
-    `exact` has no bar, whatever its figures say. Raises NoData, ReportError."""
-    table = frame(found, NAME, "text", "engine", "verdict", vocab="", entry="", state="", threads=1, detail="",
-                  ours=False, mb_s=None, mb_s_low=None, mb_s_high=None)
+    """Rows of one vocabulary, entry point, state and number of threads: `text`, `engine`, `verdict`, `mb_s`, and if
+    there are: `mb_s_low`, `mb_s_high`, `vocab`, `entry`, `state`, `threads`, `detail`, `ours`. A row whose verdict is
+    not `exact` has no bar, whatever its figures say. Raises NoData, ReportError."""
+    table = frame(
+        found, NAME, "text", "engine", "verdict", vocab="", entry="", state="", threads=1, detail="", ours=False,
+        mb_s=None, mb_s_low=None, mb_s_high=None,
+    )
     exact = table["verdict"].eq(EXACT)
     for column in ("mb_s", "mb_s_low", "mb_s_high"):
         table[column] = pd.to_numeric(table[column]).where(exact)
@@ -67,11 +69,14 @@ def throughput(found: pd.DataFrame | Iterable[dict[str, Any]]) -> Chart:
                 absent(axes, y, text, engine, "not asked")
     kept = ["text", "engine", "verdict", "mb_s", "mb_s_low", "mb_s_high", "detail"]
     return Chart(
-        slug(NAME, *where[:3], *([f"{where[3]} threads"] if where[3] != 1 else [])), title, caption(table, texts, log),
+        slug(NAME, *where[:3], *([f"{where[3]} threads"] if where[3] != 1 else [])),
+        title,
+        caption(table, texts, log),
         f"{'Dots on a logarithmic axis' if log else 'Bars'}: speed of {len(engines)} engines on {len(texts)} kinds of "
         f"text; {int(exact.sum())} of {len(table)} cells have a speed.",
-        table[kept].reset_index(drop=True), made.figure,
-    )  # fmt: skip
+        table[kept].reset_index(drop=True),
+        made.figure,
+    )
 
 
 def ranked(table: pd.DataFrame) -> list[str]:
@@ -93,8 +98,10 @@ def _row(axes: Axes, y: int, text: str, engine: str, row: Any, log: bool) -> Non
         return
     colour, value, edges = (BLUE if row["ours"] else SKY), row["mb_s"], (row["mb_s_low"], row["mb_s_high"])
     if log:
-        axes.plot([value], [y], "D" if row["ours"] else "o", color=colour, mec=INK, mew=0.7, ms=6, zorder=3,
-                  gid=gid("bar", text, engine))
+        axes.plot(
+            [value], [y], "D" if row["ours"] else "o", color=colour, mec=INK, mew=0.7, ms=6, zorder=3,
+            gid=gid("bar", text, engine),
+        )
     else:
         axes.add_patch(Rectangle((0, y - 0.32), value, 0.64, fc=colour, ec=INK, lw=0.6, gid=gid("bar", text, engine)))
     whisker(axes, y, *edges)
@@ -110,10 +117,15 @@ def whisker(axes: Axes, y: float, low: float, high: float) -> None:
 
 def absent(axes: Axes, y: float, text: str, engine: str, verdict: str, high: float = 0.64) -> None:
     """What stands where a speed would: a hatched mark of fixed width, `high` rows high, and the word."""
-    axes.add_patch(Rectangle((0.005, y - high / 2), 0.07, high, fc=PAPER, ec=INK, lw=0.6, hatch=hatch(verdict), zorder=3,
-                             transform=axes.get_yaxis_transform(), gid=gid("absent", text, engine)))
-    axes.annotate(verdict, (0.095, y), xycoords=("axes fraction", "data"), fontsize=SMALL, color=INK,
-                  va="center_baseline")
+    axes.add_patch(
+        Rectangle(
+            (0.005, y - high / 2), 0.07, high, fc=PAPER, ec=INK, lw=0.6, hatch=hatch(verdict), zorder=3,
+            transform=axes.get_yaxis_transform(), gid=gid("absent", text, engine),
+        )
+    )
+    axes.annotate(
+        verdict, (0.095, y), xycoords=("axes fraction", "data"), fontsize=SMALL, color=INK, va="center_baseline"
+    )
 
 
 def caption(table: pd.DataFrame, texts: list[str], log: bool) -> str:

@@ -29,18 +29,31 @@ def training(found: pd.DataFrame | Iterable[dict[str, Any]]) -> Chart:
     for trainer in order.index:
         own = table[table["trainer"].eq(trainer)].sort_values("bytes").reset_index(drop=True)
         right = [value is True or value == 1 for value in own["equal"]]
-        lines.append(Curve(str(trainer), own["bytes"].tolist(), own["seconds"].tolist(), own["low"].tolist(),
-                           own["high"].tolist(), frozenset(at for at, equal in enumerate(right) if not equal)))
+        lines.append(
+            Curve(
+                str(trainer), own["bytes"].tolist(), own["seconds"].tolist(), own["low"].tolist(),
+                own["high"].tolist(), frozenset(at for at, equal in enumerate(right) if not equal),
+            )
+        )
         last = own.iloc[-1]
         unknown = int(own["equal"].isna().sum())
-        words = "all with the reference's merges" if all(right) else (
-            f"{len(right) - sum(right) - unknown} of {len(right)} with other merges"
-            + (f", {unknown} not compared" if unknown else ""))
+        words = (
+            "all with the reference's merges"
+            if all(right)
+            else (
+                f"{len(right) - sum(right) - unknown} of {len(right)} with other merges"
+                + (f", {unknown} not compared" if unknown else "")
+            )
+        )
         said.append(f"{trainer}: {figure(last['seconds'])} s for {size(last['bytes'])}, {words}.")
     x_log = logarithmic(table["bytes"])
-    made, _ = curves("Training time", [("", lines)], x_label="bytes of the corpus" + (" (logarithmic)" if x_log else ""),
-                     y_label="seconds", x_name=size,
-                     keys=[Key("same merges", INK, "o"), Key("other merges, or not compared", INK, "o", hollow=True)])
-    return Chart(NAME, "Training time", " ".join(said),
-                 f"Lines: seconds of training over bytes of the corpus for {len(lines)} trainers.",
-                 table[["trainer", "bytes", "seconds", "low", "high", "equal"]], made.figure)
+    made, _ = curves(
+        "Training time", [("", lines)], x_label="bytes of the corpus" + (" (logarithmic)" if x_log else ""),
+        y_label="seconds", x_name=size,
+        keys=[Key("same merges", INK, "o"), Key("other merges, or not compared", INK, "o", hollow=True)],
+    )
+    return Chart(
+        NAME, "Training time", " ".join(said),
+        f"Lines: seconds of training over bytes of the corpus for {len(lines)} trainers.",
+        table[["trainer", "bytes", "seconds", "low", "high", "equal"]], made.figure,
+    )

@@ -32,15 +32,20 @@ def volumes(found: pd.DataFrame | Iterable[dict[str, Any]]) -> Chart:
     logs = {what: logarithmic(made.loc[made[what] > 0, what]) for what in ("bytes", "documents")}
     height = max(labels.row, 0.1 * len(domains) + 0.06)
     panels = [
-        Panel(height * len(corpora), what, x_label="logarithmic" if logs[what] else "") for what in ("bytes", "documents")
+        Panel(height * len(corpora), what, x_label="logarithmic" if logs[what] else "")
+        for what in ("bytes", "documents")
     ]
-    drawn = sheet("Volumes of the corpora", panels, left=labels.width, right=0.2,
-                  keys=[Key(WORDS[domain], *MARKS[domain]) for domain in domains])
+    drawn = sheet(
+        "Volumes of the corpora", panels, left=labels.width, right=0.2,
+        keys=[Key(WORDS[domain], *MARKS[domain]) for domain in domains],
+    )
     for axes, what in zip(drawn.axes, ("bytes", "documents"), strict=True):
         rows(axes, labels)
         least = max(float(made.loc[made[what] > 0, what].min()) if (made[what] > 0).any() else 1.0, 1.0)
-        scale(axes, "x", least / 2 if logs[what] else 0, max(float(made[what].max()), 1) * (1.6 if logs[what] else 1.05),
-              log=logs[what], name=size if what == "bytes" else tick, most=4)
+        scale(
+            axes, "x", least / 2 if logs[what] else 0, max(float(made[what].max()), 1) * (1.6 if logs[what] else 1.05),
+            log=logs[what], name=size if what == "bytes" else tick, most=4,
+        )
         for y, corpus in enumerate(corpora):
             axes.axhline(y, color=GRID, lw=0.6, zorder=0)
             for number, domain in enumerate(domains):
@@ -48,17 +53,21 @@ def volumes(found: pd.DataFrame | Iterable[dict[str, Any]]) -> Chart:
                 if len(own):
                     at = y + (number - (len(domains) - 1) / 2) * 0.16
                     value = max(float(own.iloc[0][what]), axes.get_xlim()[0])
-                    axes.plot([value], [at], MARKS[domain][1], color=MARKS[domain][0], mec=INK, mew=0.6, ms=4.5, zorder=3,
-                              gid=gid("dot", what, corpus, domain), clip_on=False)
+                    axes.plot(
+                        [value], [at], MARKS[domain][1], color=MARKS[domain][0], mec=INK, mew=0.6, ms=4.5, zorder=3,
+                        gid=gid("dot", what, corpus, domain), clip_on=False,
+                    )
     by_domain = made.groupby("domain")[["bytes", "documents"]].sum()
     caption = (
         f"{len(corpora)} corpora, {int(totals['documents'].sum()):,} documents, {size(float(totals['bytes'].sum()))}. "
         + "; ".join(
-            f"{domain}: {int(by_domain.loc[domain, 'documents']):,} documents, {size(float(by_domain.loc[domain, 'bytes']))}"
+            f"{domain}: {int(by_domain['documents'][domain]):,} documents, {size(float(by_domain['bytes'][domain]))}"
             for domain in domains
         )
         + f". The largest is {corpora[0]} with {size(float(totals.iloc[0]['bytes']))}, "
         f"{figure(100 * float(totals.iloc[0]['bytes']) / max(float(totals['bytes'].sum()), 1))} % of all bytes."
     )
-    return Chart(NAME, "Volumes of the corpora", caption,
-                 f"Dots: bytes and documents of {len(corpora)} corpora in {len(domains)} domains.", made, drawn.figure)
+    return Chart(
+        NAME, "Volumes of the corpora", caption,
+        f"Dots: bytes and documents of {len(corpora)} corpora in {len(domains)} domains.", made, drawn.figure,
+    )
