@@ -63,9 +63,10 @@ def ladder(found: pd.DataFrame | Iterable[dict[str, Any]]) -> Chart:
         if known:
             best = max(known, key=lambda row: float(row["gain"]))
             above = sum(row["low"] > 1 for row in known)
+            gain = interval(best["gain"], best["low"], best["high"])
             said.append(
-                f"On {text} the most is gained by {best['switch']}: "
-                f"{interval(best['gain'], best['low'], best['high'])} times; {above} of {len(known)} have all of their interval above 1."
+                f"On {text} the most is gained by {best['switch']}: {gain} times; "
+                f"{above} of {len(known)} have all of their interval above 1."
             )
     return Chart(
         slug(NAME, *where), title, " ".join(said),

@@ -26,6 +26,7 @@ from tokassay.reports.charts.style import (
     TITLE,
     WIDTH,
     listed,
+    measure,
     shade,
     wrap,
 )
@@ -56,6 +57,7 @@ def pipeline(found: pd.DataFrame | Iterable[dict[str, Any]]) -> Chart:
     places = list(WHAT)
     height = 2 * PAD + 0.62 + len(places) * (BOX + GAP)
     left, right = PAD, 2.62
+    room = WIDTH - PAD - right - 0.18 - measure(f"{most:,}", SMALL)[0]
     with matplotlib.rc_context(RC):
         figure = Figure(figsize=(WIDTH, height), facecolor=PAPER)
         axes = figure.add_axes((0, 0, 1, 1))
@@ -98,7 +100,7 @@ def pipeline(found: pd.DataFrame | Iterable[dict[str, Any]]) -> Chart:
                 for number, source in enumerate(sources):
                     count = counts.get((source, stage), 0)
                     colour, hatch, _ = KINDS[source]
-                    wide = 1.1 * count / most
+                    wide = room * count / most
                     at = top + number * thick
                     if count:
                         axes.add_patch(

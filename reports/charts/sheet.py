@@ -75,7 +75,7 @@ def sheet(title: str, panels: Sequence[Panel], *, left: float, right: float = 0.
     headings = [wrap(panel.heading, inside, TEXT, bold=True) if panel.heading else [] for panel in panels]
     flows = [flow(panel.keys, inside) for panel in panels]
     top = flow(keys, inside)
-    x_labels = [wrap(panel.x_label, inside, SMALL) if panel.x_label else [] for panel in panels]
+    x_labels = [wrap(panel.x_label, inside - left, SMALL) if panel.x_label else [] for panel in panels]
     height = 2 * PAD + len(lines) * (LINE + 0.02) + 0.08 + _rows(top)
     for panel, heading, own, under in zip(panels, headings, flows, x_labels, strict=True):
         height += len(heading) * LINE + 0.06 + _rows(own) + panel.above + panel.height
