@@ -1,0 +1,142 @@
+"""A drawn chart with what belongs to it: title, caption, alternative text and the same data as a table."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import matplotlib
+import pandas as pd
+from markupsafe import escape
+from matplotlib.figure import Figure
+from tokassay.reports.charts.style import DARK, RC
+from tokassay.reports.errors import ReportError
+
+Theme = Literal["auto", "light", "dark"]
+FORMATS = ("svg", "png")
+DPI = 200
+# Whoever has not the first, whose widths were measured, has one as wide or a narrower one.
+FONTS = "'DejaVu Sans', Verdana, sans-serif"
+
+
+class NoData(ValueError):
+    """There is nothing to draw; the message says why."""
+
+
+@dataclass(frozen=True)
+class Chart:
+    """`caption` is sentences made of the data; `alt` says in one what is seen; `table` has what is drawn, row by row.
+    `name` is that of its files: lower-case letters, digits, dots and hyphens."""
+
+    name: str
+    title: str
+    caption: str
+    alt: str
+    table: pd.DataFrame
+    figure: Figure
+
+    def svg(self, theme: Theme = "auto") -> str:
+        """The drawing as SVG text: the same data give the same bytes. `auto` follows the page's reader, light or dark;
+        print is always light. Ids begin with the chart's name, so that several can stand in one page."""
+        buffer = io.StringIO()
+        with matplotlib.rc_context({**RC, "svg.hashsalt": f"tokassay-{self.name}"}):
+            self.figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+        text = buffer.getvalue()
+        text = text.replace("font-family: 'DejaVu Sans'", f"font-family: {FONTS}")
+        text = text.replace('<style type="text/css">*{', f'<style type="text/css">#{self.name}-figure_1 *{{')
+        text = re.sub(r"\bid=\"", f'id="{self.name}-', text)
+        text = re.sub(r"(href=\"#|url\(#)", rf"\g<1>{self.name}-", text)
+        named = (
+            f'<title id="{self.name}-title">{escape(self.title)}</title>\n'
+            f' <desc id="{self.name}-alt">{escape(self.alt)}</desc>\n'
+        )
+        if theme == "dark":
+            for light, dark in DARK.items():
+                text = text.replace(light, dark)
+        elif theme == "auto":
+            named += f" <style>{_dark()}</style>\n"
+        head = f'<svg role="img" aria-labelledby="{self.name}-title {self.name}-alt" '
+        return re.sub(r"<svg ([^>]*)>", lambda found: f"{head}{found[1]}>\n {named}", text, count=1)
+
+    def png(self) -> bytes:
+        """The drawing as PNG, light."""
+        buffer = io.BytesIO()
+        with matplotlib.rc_context(RC):
+            self.figure.savefig(buffer, format="png", dpi=DPI, metadata={"Software": None})
+        return buffer.getvalue()
+
+    def save(self, folder: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
+        """Write NAME.svg, NAME.png and NAME.csv (the table) into a folder, made if need be. Raises ReportError."""
+        made = []
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            for kind in (*formats, "csv"):
+                path = folder / f"{self.name}.{kind}"
+                if kind == "svg":
+                    path.write_text(self.svg(), encoding="utf-8", newline="\n")
+                elif kind == "png":
+                    path.write_bytes(self.png())
+                else:
+                    self.table.to_csv(path, index=False, lineterminator="\n")
+                made.append(path)
+        except OSError as error:
+            raise ReportError(
+                f"cannot be written: {error.strerror}", where=str(error.filename or folder),
+                remedy="give a folder that can be written",
+            ) from error
+        return made
+
+
+def _dark() -> str:
+    """Rules that put dark colours in the place of light ones, on screens of readers who prefer them."""
+    rules = "".join(
+        f'[style*="{what}: {light}"],[{what}="{light}"]{{{what}:{dark}!important}}'
+        for light, dark in DARK.items()
+        for what in ("fill", "stroke")
+    )
+    return f"@media screen and (prefers-color-scheme:dark){{{rules}}}"
+
+
+def gid(*words: object) -> str:
+    """An id of a mark, from words."""
+    return "--".join(re.sub(r"[^A-Za-z0-9.]+", "-", str(word)).strip("-") or "x" for word in words)
+
+
+def slug(*words: object) -> str:
+    """A chart's name, from words."""
+    return re.sub(r"[^a-z0-9.]+", "-", "-".join(str(word) for word in words).lower()).strip("-.")
+
+
+def frame(rows: pd.DataFrame | Iterable[dict[str, Any]], chart: str, *needed: str, **optional: Any) -> pd.DataFrame:
+    """Rows as a frame with the columns that are needed, and optional ones with their defaults where they are absent.
+    Raises NoData without rows, ReportError where a needed column is missing."""
+    table = rows.copy() if isinstance(rows, pd.DataFrame) else pd.DataFrame(list(rows))
+    if table.empty:
+        raise NoData("there are no rows")
+    absent = [column for column in needed if column not in table]
+    if absent:
+        raise ReportError(
+            f"the rows have no column {', '.join(absent)}", where=f"chart {chart}",
+            remedy=f"give rows with {', '.join(needed)}",
+        )
+    for column, default in optional.items():
+        if column not in table:
+            table[column] = default
+        elif default is not None:
+            table[column] = table[column].where(table[column].notna(), default)
+    return table.reset_index(drop=True)
+
+
+def one(table: pd.DataFrame, column: str, chart: str) -> Any:
+    """The one value of a column. Raises ReportError where there are more."""
+    found = list(dict.fromkeys(table[column]))
+    if len(found) != 1:
+        raise ReportError(
+            f"{column} has the values {', '.join(map(str, found))}", where=f"chart {chart}",
+            remedy="give the rows of one of them",
+        )
+    return found[0]
