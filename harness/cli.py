@@ -28,6 +28,7 @@ VERBS = {
     "engines": "engines",
     "freeze": "freeze",
     "bench": "bench",
+    "claim": "claim",
     "profile": "profile",
     "tuples": "tuples",
 }
