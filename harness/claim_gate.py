@@ -1,4 +1,4 @@
-"""The correctness check before any speed of a claim is believed: the gate suite, on the claim's engine and vocabularies.
+"""The check before any speed of a claim is believed: the gate suite, on the claim's engine and vocabularies.
 
 It is an ordinary audit into the given store, so that what was asked before is not asked again.
 """
@@ -64,7 +64,7 @@ def found(store: Path, run: str, engine: str) -> dict[str, Any]:
     opened = Store(store)
     try:
         rows = opened.db.execute(
-            "SELECT domain, verdict, SUM(documents) FROM v_verdict WHERE run = ? AND engine = ? GROUP BY domain, verdict",
+            "SELECT domain, verdict, SUM(documents) FROM v_verdict WHERE run = ? AND engine = ? GROUP BY 1, 2",
             (run, engine),
         ).fetchall()
         names = (
@@ -74,7 +74,8 @@ def found(store: Path, run: str, engine: str) -> dict[str, Any]:
         divergences = [
             dict(zip(names, row, strict=True))
             for row in opened.db.execute(
-                f"SELECT {', '.join(names)} FROM v_divergence WHERE run = ? AND engine = ? ORDER BY ordinal", (run, engine)
+                f"SELECT {', '.join(names)} FROM v_divergence WHERE run = ? AND engine = ? ORDER BY ordinal",
+                (run, engine),
             )
         ]
     finally:

@@ -66,11 +66,10 @@ def run_claim(claim: Claim, options: Options, console: Console) -> dict[str, Any
     """The object that `claim run --json` prints. Raises InputError for what the user asked wrongly."""
     begun, started = time.monotonic(), datetime.now(UTC)
     evidence = Evidence(missing=claim.not_here, machine=machine(), corpora=tuple(options.corpora))
-    texts: list[str] = []
     here = asked(claim, options)
     if here is not None:
         claim = replace(claim, here=here)
-        evidence, texts = gathered(claim, here, options, console, begun)
+        evidence = gathered(claim, here, options, console, begun)
     return {
         "schema": SCHEMA,
         "id": secrets.token_hex(6),
@@ -81,9 +80,9 @@ def run_claim(claim: Claim, options: Options, console: Console) -> dict[str, Any
         "command": options.command,
         "about": about(claim),
         **judge(claim, evidence),
-        "gate": {name: value for name, value in evidence.gate.items() if name != "divergences"} if evidence.gate else None,
+        "gate": without(evidence.gate, "divergences"),
         "texts": [
-            {**text, "own": text["kind"] in options.corpora or here is not None and text["kind"] in here.texts}
+            {**text, "own": text["kind"] in (*options.corpora, *(here.texts if here else ()))}
             for report in evidence.reports for text in report["texts"]
         ],
         "absent": dict(evidence.absent),
@@ -121,9 +120,12 @@ def machine() -> dict[str, Any]:
     return {**capture(), "load_average": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None}
 
 
-def gathered(
-    claim: Claim, here: Here, options: Options, console: Console, begun: float
-) -> tuple[Evidence, list[str]]:
+def without(values: Mapping[str, Any] | None, name: str) -> dict[str, Any] | None:
+    """A copy that lacks one name; None of None."""
+    return None if values is None else {key: value for key, value in values.items() if key != name}
+
+
+def gathered(claim: Claim, here: Here, options: Options, console: Console, begun: float) -> Evidence:
     """Everything that a verdict needs, in order: engines, texts, vocabularies, gate, bench."""
 
     def say(text: str) -> None:
@@ -132,7 +134,7 @@ def gathered(
     roster = load_roster(*options.roster)
     known = Evidence(machine=machine(), corpora=tuple(options.corpora))
     if reason := installing(claim, roster, options.offline, say):
-        return replace(known, missing=reason), []
+        return replace(known, missing=reason)
     texts = gather(claim, options.corpora, fetch=not options.offline, say=say)
     for name, reason in texts.absent.items():
         say(f"{name} is left out: {reason}")
@@ -140,7 +142,7 @@ def gathered(
         paths = {word: vocabulary(word, roster[here.engine]) for word in here.vocabularies}
         loaded = {word: load_vocabulary(path) for word, path in paths.items()}
     except InputError as error:
-        return replace(known, missing=f"a vocabulary cannot be loaded: {error}; {error.remedy}"), []
+        return replace(known, missing=f"a vocabulary cannot be loaded: {error}; {error.remedy}")
     known = replace(
         known, absent=texts.absent, asked={word: one.name for word, one in loaded.items()},
         contracts={
@@ -157,10 +159,10 @@ def gathered(
     if here.computes:
         known = replace(known, other=first_unlike(here, roster))
     plan = plan_of(claim, here, tuple(paths.values()), options)
-    reports = benched(plan, texts.names, here.minutes * 60 - (time.monotonic() - begun), known.absent, console, say)
+    reports, late = benched(plan, texts.names, here.minutes * 60 - (time.monotonic() - begun), console, say)
     if any(figure.kind == "load_ms" for figure in claim.figures):
-        reports += loading(plan, texts.names, console, say)
-    return replace(known, reports=reports), texts.names
+        reports += loading(plan, console, say)
+    return replace(known, reports=reports, absent={**known.absent, **late})
 
 
 def installing(claim: Claim, roster: Mapping[str, EngineSpec], offline: bool, say: Callable[[str], None]) -> str:
@@ -199,25 +201,26 @@ def plan_of(claim: Claim, here: Here, vocabularies: tuple[str, ...], options: Op
 
 
 def benched(
-    plan: Plan, names: Sequence[str], seconds: float, absent: Mapping[str, str], console: Console,
-    say: Callable[[str], None],
-) -> list[dict[str, Any]]:
-    """Bench's reports: the first text by itself, to see how long one takes, then as many others as there is time for."""
-    assert isinstance(absent, dict)
+    plan: Plan, names: Sequence[str], seconds: float, console: Console, say: Callable[[str], None]
+) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    """Bench's reports, and the texts that there was no time for.
+
+    The first text is measured by itself, to see how long one takes, then as many others as will fit.
+    """
     begun = time.monotonic()
     reports = [bench_run.run(replace(plan, texts=tuple(names[:1])), console)]
     each = (time.monotonic() - begun) * MARGIN
     room = max(0, int((seconds - (time.monotonic() - begun)) / max(each, 1e-9)))
     rest = names[1 : 1 + room]
-    for name in names[1 + room :]:
-        absent[name] = f"no time was left; one text takes {each:.0f} s here (--minutes)"
-        say(f"{name} is left out: {absent[name]}")
+    late = dict.fromkeys(names[1 + room :], f"no time was left; one text takes {each:.0f} s here (--minutes)")
+    for name, reason in late.items():
+        say(f"{name} is left out: {reason}")
     if rest:
         reports.append(bench_run.run(replace(plan, texts=tuple(rest)), console))
-    return reports
+    return reports, late
 
 
-def loading(plan: Plan, names: Sequence[str], console: Console, say: Callable[[str], None]) -> list[dict[str, Any]]:
+def loading(plan: Plan, console: Console, say: Callable[[str], None]) -> list[dict[str, Any]]:
     """Bench's report of loading; none where the text that it loads with is not here."""
     try:
         return [bench_run.run(replace(plan, texts=(), states=(), tables=False, load=True), console)]

@@ -1,7 +1,7 @@
 """The texts of a claim: which are at hand, which are fetched now, and which are left out, with the reason.
 
-A text is a kind that bench knows. The embedded sample stands in where no text of the claim is at hand, so that a machine
-that has nothing and reaches nothing still gets an answer.
+A text is a kind that bench knows. The embedded sample stands in where no text of the claim is at hand, so that a
+machine that has nothing and reaches nothing still gets an answer.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tokassay.corpora.open import open_corpus
 from tokassay.corpora.prepared import prepare
 from tokassay.harness.claims import Claim
 from tokassay.harness.errors import InputError
-from tokassay.harness.texts import add_kind, kinds, missing
+from tokassay.harness.texts import add_kind, is_added, kinds, missing
 
 SAMPLE = "sample"
 # Of a text that the user gives: bench takes two halves of it, and nobody waits for 11.9 GB to be read.
@@ -39,7 +39,7 @@ def gather(claim: Claim, corpora: Mapping[str, str], *, fetch: bool, say: Callab
     found = Texts(given=tuple(corpora))
     known = kinds()
     for name, spec in corpora.items():
-        if name in known and name not in claim.texts:
+        if name in known and not is_added(name) and name not in claim.texts:
             raise InputError(f"{name} is the name of another text", where="--corpus", remedy="give it one of its own")
         try:
             open_corpus(spec)
@@ -53,7 +53,7 @@ def gather(claim: Claim, corpora: Mapping[str, str], *, fetch: bool, say: Callab
         if name == SAMPLE:
             add_sample()
         elif name not in kinds():
-            raise InputError(f"no kind of text is called {name}", where=f"claim {claim.name}", remedy="correct its file")
+            raise InputError(f"there is no text {name}", where=f"claim {claim.name}", remedy="correct its file")
         reason = _fetched(name, fetch, say)
         if reason:
             found.absent[name] = reason

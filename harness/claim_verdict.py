@@ -6,8 +6,8 @@ Nothing is run here. The rules, in order:
    figures, there is no speed, and the claim is *void*. Where the engine computes another contract than its baseline, a
    ratio of the two is void too: they do not do the same work.
 2. A figure that needs a machine or a text that is not here is *not verifiable*; what was measured stands beside it.
-3. A figure is reached on a text if the whole interval of what was measured lies above TOLERANCE of it, and missed if the
-   whole interval lies below; else the two are not to be told apart.
+3. A figure is reached on a text if the whole interval of what was measured lies above TOLERANCE of it, and missed if
+   the whole interval lies below; else the two are not to be told apart.
 4. *Supported*: reached on every text. *Supported in part*: on some, which are named. *Not supported*: on none.
 """
 
@@ -178,10 +178,10 @@ def weigh(figure: Figure, cells: Sequence[Mapping[str, Any]]) -> tuple[str, str]
         reasons = dict.fromkeys(str(cell["detail"]) for cell in cells if cell["detail"])
         return UNVERIFIABLE, "; ".join(reasons) or "nothing was measured"
     best = max((cell["measured"]["high"] for cell in cells if cell["measured"]), default=0.0)
-    if not reached:
-        return NOT, f"not reached on {listed(missed)}" + (f"; not resolvable on {listed(unresolved)}" * bool(unresolved))
     rest = [f"not reached on {listed(missed)}"] * bool(missed)
     rest += [f"not resolvable on {listed(unresolved)}"] * bool(unresolved)
+    if not reached:
+        return NOT, "; ".join(rest)
     rest += [f"not measured on {listed(by[UNMEASURED])}"] * bool(by[UNMEASURED])
     own_missing = not any(cell["own"] for cell in cells if cell["outcome"] != UNMEASURED)
     if not missed and not unresolved and not own_missing:
@@ -201,7 +201,7 @@ def unmet(figure: Figure, evidence: Evidence) -> str:
         reasons.append(f"it is of another processor ({needs.cpu})")
     if needs.corpus and needs.corpus not in evidence.corpora:
         reasons.append(f"its text is not at hand (--corpus {needs.corpus}=PATH)")
-    return "; ".join(reasons)
+    return "; ".join([*reasons, *filter(None, [needs.other])])
 
 
 def unlike_contracts(claim: Claim, figure: Figure, evidence: Evidence) -> str:
@@ -359,9 +359,12 @@ def sentence(
     claim: Claim, verdict: str, figures: Sequence[Mapping[str, Any]], divergences: Sequence[Mapping[str, Any]]
 ) -> str:
     """The verdict in one or two sentences, made from the figures."""
-    by = {one: [figure for figure in figures if figure["verdict"] == one] for one in VERDICTS}
-    parts = [f"{_names(by[one])}: {one} ({by[one][0]['why']})" for one in (VOID, SUPPORTED, PART, NOT, UNVERIFIABLE)
-             if by[one]]
+    parts = []
+    for one in (VOID, SUPPORTED, PART, NOT, UNVERIFIABLE):
+        alike = [figure for figure in figures if figure["verdict"] == one]
+        whys = list(dict.fromkeys(str(figure["why"]) for figure in alike))
+        why = f" ({whys[0]})" if len(whys) == 1 else ""
+        parts += [f"{_names(alike)}: {one}{why}"] if alike else []
     head = {
         SUPPORTED: "Every figure is reached here.",
         PART: "Some of it is borne out here, some is not.",

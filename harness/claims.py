@@ -40,11 +40,13 @@ class Source:
 
 @dataclass(frozen=True)
 class Needs:
-    """What must be there for a figure to be judged: cores, a processor by a part of its name, a text of the user's."""
+    """What must be there for a figure to be judged: cores, a processor by a part of its name, a text of the user's; or
+    `other`: why it cannot be judged anywhere but there, while what is measured is shown."""
 
     cores: int = 0
     cpu: str = ""
     corpus: str = ""
+    other: str = ""
 
 
 @dataclass(frozen=True)
@@ -92,9 +94,10 @@ class Figure:
 class Here:
     """The nearest honest equivalent: what is run, on which texts, how long. `size` is bytes of each half of a text.
 
-    `texts` are of the vendor's own kind, `left_out` the kinds that the vendor did not show. `gate` are
-    the corpora that the engine must pass before a speed is believed; without any, those of the suite `gate`. A vocabulary `package:FILE` is a file of the engine's own package.
-    `computes` is another contract that the engine computes than the one it is compared with: (its own, the other's).
+    `texts` are of the vendor's own kind, `left_out` the kinds that the vendor did not show. `gate` are the corpora that
+    the engine must pass before a speed is believed; without any, those of the suite `gate`. A vocabulary `package:FILE`
+    is a file of the engine's own package. `computes` is another contract that the engine computes than the one it is
+    compared with: (its own, the other's).
     """
 
     engine: str
@@ -178,7 +181,8 @@ def parse(text: str, *, name: str, where: str) -> Claim:
             _figure(one, f"{where}: figure {place}") for place, one in enumerate(_list(data.pop("figure", None)), 1)
         ),
         "further": tuple(
-            _made(Source, one, f"{where}: further {place}") for place, one in enumerate(_list(data.pop("further", [])), 1)
+            _made(Source, one, f"{where}: further {place}")
+            for place, one in enumerate(_list(data.pop("further", [])), 1)
         ),
     }
     if "here" in data:

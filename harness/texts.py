@@ -99,6 +99,11 @@ def kinds() -> dict[str, dict[str, object]]:
     return known | _ADDED
 
 
+def is_added(name: str) -> bool:
+    """Whether a kind is from outside of the preset: it may be given anew."""
+    return name in _ADDED
+
+
 def add_kind(name: str, title: str, spec: str, *, first: int = 0) -> None:
     """Make a corpus a kind for this process. `first`: read that many bytes of it and no more (0: all)."""
     _ADDED[name] = {"title": title, "sources": [spec], "first": first}

@@ -80,9 +80,9 @@ def caption(report: Mapping[str, Any], found: Sequence[Panel]) -> str:
     parts = []
     for panel in found:
         medians = [bar.median for bar in panel.bars if bar.median is not None]
-        said = " and ".join(f"{short(low)}{f' to {short(high)}' if high > low else ''}" for _, low, high in panel.claimed)
+        said = " and ".join(between(exactly(low), exactly(high)) for _, low, high in panel.claimed)
         if medians:
-            ends = short(min(medians)) if min(medians) == max(medians) else f"{short(min(medians))} to {short(max(medians))}"
+            ends = between(short(min(medians)), short(max(medians)))
             parts.append(f"{panel.label}: claimed {said}, measured {ends}")
         else:
             parts.append(f"{panel.label}: claimed {said}, nothing measured")
@@ -90,9 +90,19 @@ def caption(report: Mapping[str, Any], found: Sequence[Panel]) -> str:
     return f"{report['about']['vendor']}: {'; '.join(parts)}. Bars are medians, whiskers the interval{scale}."
 
 
+def between(low: str, high: str) -> str:
+    """One number, or two with the word between."""
+    return low if low == high else f"{low} to {high}"
+
+
 def short(value: float) -> str:
     """Three significant digits, with separators from a thousand on."""
     return f"{float(f'{value:.3g}'):,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def exactly(value: float) -> str:
+    """A stated number as it was stated, with separators from a thousand on."""
+    return f"{value:,.10g}"
 
 
 def draw(paths: Sequence[Path], report: Mapping[str, Any]) -> str:
@@ -132,12 +142,10 @@ def _panel(axes: Any, panel: Panel) -> None:
     for name, low, high in panel.claimed:
         row = len(names)
         names.append(f"claimed: {shortened(name)}")
-        if high > low:
-            axes.barh(row, high - low, left=low, height=0.62, color="white", edgecolor=CLAIMED, hatch="////", lw=1.2)
-        else:
-            axes.barh(row, low - floor, left=floor, height=0.62, color="white", edgecolor=CLAIMED, hatch="////", lw=1.2)
+        left, right = (low, high) if high > low else (floor, low)
+        axes.barh(row, right - left, left=left, height=0.62, color="white", edgecolor=CLAIMED, hatch="////", lw=1.2)
         axes.axvline(low, color=CLAIMED, lw=0.8, ls=":")
-        _words(axes, high, row, f"{short(low)}–{short(high)}" if high > low else short(low), CLAIMED)
+        _words(axes, high, row, f"{exactly(low)}–{exactly(high)}" if high > low else exactly(low), CLAIMED)
     for bar in panel.bars:
         row = len(names)
         names.append(bar.name)

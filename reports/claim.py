@@ -12,7 +12,7 @@ from typing import Any
 
 from markupsafe import Markup
 from tokassay.reports import view
-from tokassay.reports.charts_claim import draw, short
+from tokassay.reports.charts_claim import draw, exactly, short
 from tokassay.reports.errors import ReportError
 from tokassay.reports.html import hex_rows
 from tokassay.reports.page import environment
@@ -30,29 +30,35 @@ TAGS = {
     "missed": "fail", "void": "fail", "not verifiable": "none", "unmeasured": "none",
     "unjudged": "none",
 }
-WORDS = {"unresolved": "not resolvable", "unmeasured": "not measured", "missed": "not reached", "unjudged": "not judged"}
+WORDS = {
+    "unresolved": "not resolvable", "unmeasured": "not measured", "missed": "not reached", "unjudged": "not judged",
+}
 
 
 def render_claim(report: Mapping[str, Any], chart: str = "", caption: str = "") -> str:
     """The whole page; `chart` is an SVG that was drawn by `draw`, `caption` what it returned."""
-    return _templates().get_template("claim.html.j2").render(c=report, chart=Markup(chart), caption=caption)
+    return str(_templates().get_template("claim.html.j2").render(c=report, chart=Markup(chart), caption=caption))
 
 
 def render_body(report: Mapping[str, Any], chart: str = "", caption: str = "") -> Markup:
     """The page's inside: sections, no head and no style."""
     module = _templates().get_template("claim_body.html.j2").module
-    return Markup(module.body(report, Markup(chart), caption))  # type: ignore[attr-defined]
+    return Markup(module.body(report, Markup(chart), caption))
 
 
 def _templates() -> Any:
     templates = environment()
-    templates.filters.update(number=number, figure=short, claimed=claimed, measured=measured, share=share)
-    templates.globals.update(view=view, counted=counted, groups=groups, hex_rows=hex_rows, tones=TONES, tags=TAGS, words=WORDS)
+    templates.filters.update(
+        number=number, figure=short, exactly=exactly, claimed=claimed, measured=measured, share=share
+    )
+    templates.globals.update(
+        view=view, counted=counted, groups=groups, hex_rows=hex_rows, tones=TONES, tags=TAGS, words=WORDS
+    )
     return templates
 
 
 def groups(report: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Figures that are measured by the same cells, as one table: `figures`, and `rows` whose `cells` are one a figure."""
+    """Figures that are measured by the same cells, as one table: `figures`, and `rows` with `cells`, one a figure."""
     made: dict[tuple[Any, ...], dict[str, Any]] = {}
     for found in report["figures"]:
         if not found["cells"]:
@@ -70,13 +76,14 @@ def claimed(figure: Mapping[str, Any]) -> str:
     """The claimed number with its unit; a dash where there is none."""
     said = figure["claimed"]
     if said["value"] is not None:
-        return f"{short(said['value'])} {unit(figure)}"
-    return f"{short(said['low'])} to {short(said['high'])} {unit(figure)}" if said["low"] is not None else "–"
+        return f"{exactly(said['value'])} {unit(figure)}"
+    return f"{exactly(said['low'])} to {exactly(said['high'])} {unit(figure)}" if said["low"] is not None else "–"
 
 
 def unit(figure: Mapping[str, Any]) -> str:
     """`times tiktoken`, `MB/s`."""
-    return f"{figure['unit']} {figure['against']}" if figure["kind"] == "ratio" and figure["against"] else figure["unit"]
+    beside = f" {figure['against']}" if figure["kind"] == "ratio" and figure["against"] else ""
+    return f"{figure['unit']}{beside}"
 
 
 def measured(found: Mapping[str, Any] | None) -> str:

@@ -6,13 +6,13 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tokassay.reports.charts_claim import short
+from tokassay.reports.charts_claim import exactly, short
 from tokassay.reports.claim import WORDS, claimed, groups, measured, share
 
 WIDTH = 132  # of what goes to a file or a pipe
 STYLES = {
-    "supported": "bold green", "supported in part": "bold yellow", "not supported": "bold red", "not verifiable": "bold",
-    "void": "bold red",
+    "supported": "bold green", "supported in part": "bold yellow", "not supported": "bold red",
+    "not verifiable": "bold", "void": "bold red",
 }
 
 
@@ -68,10 +68,10 @@ def about_lines(claim: Mapping[str, Any]) -> Iterator[str]:
     for figure in claim["figures"]:
         yield f"  figure {figure['name']}: {figure['says']}"
         if figure["per_core"] is not None:
-            yield f"    {short(figure['value'])} / {figure['cores']} cores = {short(figure['per_core'])} a core"
+            yield f"    {exactly(figure['value'])} / {figure['cores']} cores = {short(figure['per_core'])} a core"
         if figure["parts"]:
             this, other = figure["parts"]
-            yield f"    {short(this)} / {short(other)} = {short(this / other)}"
+            yield f"    {exactly(this)} / {exactly(other)} = {short(this / other)}"
         if figure["not_here"]:
             yield f"    not here: {figure['not_here']}"
     for one in claim["contradictions"]:
