@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import shlex
+import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from tokassay.engines.environments import EnvironmentFault, environment_of, install, installed
+from tokassay.engines.environments import EnvironmentFault, cache_root, environment_of, install, installed
 from tokassay.engines.roster import EngineSpec, load_roster
 from tokassay.harness import bench_run
 from tokassay.harness.bench_run import Plan
@@ -182,12 +183,20 @@ def installing(claim: Claim, roster: Mapping[str, EngineSpec], offline: bool, sa
 
 
 def vocabulary(word: str, spec: EngineSpec) -> str:
-    """A vocabulary's name or path: `package:FILE` is that file in the engine's own environment. Raises InputError."""
+    """A vocabulary's name or path: `package:FILE` is a copy of that file of the engine's own package. InputError.
+
+    A copy, so that only the file that is named lies there: Crayon reads what lies beside it too.
+    """
     if not word.startswith(PACKAGE):
         return word
     name = word.removeprefix(PACKAGE)
-    for path in sorted(environment_of(spec).path.rglob(name)):
-        return str(path)
+    environment = environment_of(spec).path
+    for path in sorted(environment.rglob(name)):
+        copy = cache_root() / "claims" / environment.name / name
+        if not copy.is_file() or copy.read_bytes() != path.read_bytes():
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, copy)
+        return str(copy)
     raise InputError(f"{spec.name} brings no {name}", where=word, remedy=f"run: tokassay engines install {spec.name}")
 
 

@@ -60,7 +60,7 @@ def judge(claim: Claim, evidence: Evidence) -> dict[str, Any]:
     verdict = overall([figure["verdict"] for figure in figures])
     return {
         "verdict": verdict,
-        "sentence": sentence(claim, verdict, figures, divergences),
+        "sentence": sentence(verdict, figures),
         "figures": figures,
         "divergences": divergences,
     }
@@ -355,16 +355,14 @@ def listed(words: Sequence[str]) -> str:
     return unique[0] if len(unique) == 1 else f"{', '.join(unique[:-1])} and {unique[-1]}" if unique else "nothing"
 
 
-def sentence(
-    claim: Claim, verdict: str, figures: Sequence[Mapping[str, Any]], divergences: Sequence[Mapping[str, Any]]
-) -> str:
-    """The verdict in one or two sentences, made from the figures."""
+def sentence(verdict: str, figures: Sequence[Mapping[str, Any]]) -> str:
+    """The verdict in a few sentences, made from the figures; why, where that is one for all that share it."""
     parts = []
     for one in (VOID, SUPPORTED, PART, NOT, UNVERIFIABLE):
         alike = [figure for figure in figures if figure["verdict"] == one]
         whys = list(dict.fromkeys(str(figure["why"]) for figure in alike))
-        why = f" ({whys[0]})" if len(whys) == 1 else ""
-        parts += [f"{_names(alike)}: {one}{why}"] if alike else []
+        why = f" ({whys[0]})" if len(whys) == 1 and one in (verdict, PART) else ""
+        parts += [f"{one}: {_names(alike)}{why}"] if alike else []
     head = {
         SUPPORTED: "Every figure is reached here.",
         PART: "Some of it is borne out here, some is not.",

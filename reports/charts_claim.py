@@ -32,12 +32,27 @@ class Bar:
 
 
 @dataclass
-class Panel:
+class Block:
     """Figures that are measured by the same cells: their claimed values over one set of bars."""
 
-    label: str
     bars: list[Bar]
     claimed: list[tuple[str, float, float]] = field(default_factory=list)  # name, low, high
+
+
+@dataclass
+class Panel:
+    """Blocks of one unit, on one axis."""
+
+    label: str
+    blocks: dict[tuple[Any, ...], Block] = field(default_factory=dict)
+
+    @property
+    def bars(self) -> list[Bar]:
+        return [bar for block in self.blocks.values() for bar in block.bars]
+
+    @property
+    def claimed(self) -> list[tuple[str, float, float]]:
+        return [one for block in self.blocks.values() for one in block.claimed]
 
     @property
     def values(self) -> list[float]:
@@ -52,18 +67,18 @@ class Panel:
 
 
 def panels(report: Mapping[str, Any]) -> list[Panel]:
-    """The panels of a report, in the order of its figures; figures with the same cells share one."""
-    made: dict[tuple[Any, ...], Panel] = {}
+    """The panels of a report, one a unit, in the order of its figures; figures with the same cells share a block."""
+    made: dict[str, Panel] = {}
     for figure in report["figures"]:
         claimed = figure["claimed"]
         low = claimed["value"] if claimed["value"] is not None else claimed["low"]
         if low is None or figure["kind"] not in UNITS or not figure["cells"]:
             continue
         cells = figure["cells"]
-        key = (figure["kind"], figure["against"], *((cell["text"], cell["vocabulary"]) for cell in cells))
         label = UNITS[figure["kind"]].format(against=figure["against"])
-        panel = made.setdefault(key, Panel(label, [bar(cell) for cell in cells]))
-        panel.claimed.append((figure["name"], low, claimed["high"] or low))
+        key = tuple((cell["text"], cell["vocabulary"]) for cell in cells)
+        block = made.setdefault(label, Panel(label)).blocks.setdefault(key, Block([bar(cell) for cell in cells]))
+        block.claimed.append((figure["name"], low, claimed["high"] or low))
     return list(made.values())
 
 
@@ -139,27 +154,18 @@ def _panel(axes: Any, panel: Panel) -> None:
     else:
         axes.set_xlim(0, max([*panel.values, 1e-9]) * 1.3)
         floor = 0.0
-    for name, low, high in panel.claimed:
-        row = len(names)
-        names.append(f"claimed: {shortened(name)}")
-        left, right = (low, high) if high > low else (floor, low)
-        axes.barh(row, right - left, left=left, height=0.62, color="white", edgecolor=CLAIMED, hatch="////", lw=1.2)
-        axes.axvline(low, color=CLAIMED, lw=0.8, ls=":")
-        _words(axes, high, row, f"{exactly(low)}–{exactly(high)}" if high > low else exactly(low), CLAIMED)
-    for bar in panel.bars:
-        row = len(names)
-        names.append(bar.name)
-        if bar.median is None:
-            axes.barh(row, 1.0, left=0.0, height=0.62, color="none", edgecolor="#999999", hatch="xxxx", lw=0.6,
-                      transform=axes.get_yaxis_transform(), alpha=0.35)
-            axes.text(0.5, row, bar.word, transform=axes.get_yaxis_transform(), va="center", ha="center", fontsize=8,
-                      color="#333333", bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5})
-            continue
-        colour = OWN if bar.own else LEFT_OUT
-        axes.barh(row, bar.median - floor, left=floor, height=0.62, color=colour)
-        error = [[max(bar.median - bar.low, 0)], [max(bar.high - bar.median, 0)]]
-        axes.errorbar(bar.median, row, xerr=error, color="#222222", lw=1, capsize=2.5)
-        _words(axes, bar.high, row, short(bar.median), "#222222")
+    for block in panel.blocks.values():
+        for name, low, high in block.claimed:
+            left, right = (low, high) if high > low else (floor, low)
+            row = len(names)
+            names.append(f"claimed: {shortened(name)}")
+            axes.barh(row, right - left, left=left, height=0.62, color="white", edgecolor=CLAIMED, hatch="////", lw=1.2)
+            below = row + len(block.claimed) + len(block.bars) - 0.6
+            axes.plot([low, low], [row, below], color=CLAIMED, lw=0.8, ls=":")
+            _words(axes, high, row, exactly(low) if low == high else f"{exactly(low)}–{exactly(high)}", CLAIMED)
+        for bar in block.bars:
+            names.append(bar.name)
+            _bar(axes, len(names) - 1, bar, floor)
     axes.set_yticks(range(len(names)), names, fontsize=8)
     axes.invert_yaxis()
     axes.set_xlabel(panel.label + (" (logarithmic)" if panel.logarithmic else ""), fontsize=8)
@@ -169,6 +175,21 @@ def _panel(axes: Any, panel: Panel) -> None:
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
     axes.tick_params(axis="y", length=0)
+
+
+def _bar(axes: Any, row: int, bar: Bar, floor: float) -> None:
+    """What was measured with its whiskers, or a hatched row with the word for why there is nothing."""
+    if bar.median is None:
+        across = axes.get_yaxis_transform()
+        axes.barh(row, 1.0, left=0.0, height=0.62, color="none", edgecolor="#999999", hatch="xxxx", lw=0.6, alpha=0.35,
+                  transform=across)
+        axes.text(0.5, row, bar.word, transform=across, va="center", ha="center", fontsize=8, color="#333333",
+                  bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5})
+        return
+    axes.barh(row, bar.median - floor, left=floor, height=0.62, color=OWN if bar.own else LEFT_OUT)
+    error = [[max(bar.median - bar.low, 0)], [max(bar.high - bar.median, 0)]]
+    axes.errorbar(bar.median, row, xerr=error, color="#222222", lw=1, capsize=2.5)
+    _words(axes, bar.high, row, short(bar.median), "#222222")
 
 
 def _words(axes: Any, x: float, row: int, text: str, colour: str) -> None:

@@ -58,18 +58,19 @@ def _templates() -> Any:
 
 
 def groups(report: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Figures that are measured by the same cells, as one table: `figures`, and `rows` with `cells`, one a figure."""
-    made: dict[tuple[Any, ...], dict[str, Any]] = {}
+    """One table a unit: `unit`, `kind`, `against`, `figures`, and `rows`, one a text and vocabulary, whose `cells` are
+    (figure, cell) of every figure that was measured by it."""
+    made: dict[str, dict[str, Any]] = {}
     for found in report["figures"]:
         if not found["cells"]:
             continue
-        key = (found["kind"], found["against"], *((one["text"], one["vocabulary"]) for one in found["cells"]))
-        group = made.setdefault(key, {"kind": found["kind"], "against": found["against"], "unit": unit(found),
-                                      "figures": [], "rows": [{**one, "cells": []} for one in found["cells"]]})
+        head = {"unit": unit(found), "kind": found["kind"], "against": found["against"], "figures": [], "rows": {}}
+        group = made.setdefault(unit(found), head)
         group["figures"].append(found)
-        for row, cell in zip(group["rows"], found["cells"], strict=True):
-            row["cells"].append(cell)
-    return list(made.values())
+        for one in found["cells"]:
+            row = group["rows"].setdefault((one["text"], one["vocabulary"]), {**one, "cells": []})
+            row["cells"].append((found, one))
+    return [{**group, "rows": list(group["rows"].values())} for group in made.values()]
 
 
 def claimed(figure: Mapping[str, Any]) -> str:

@@ -26,18 +26,17 @@ def print_claim(report: Mapping[str, Any]) -> None:
     console.print(Text.assemble((f"{report['claim']}: {report['verdict']}", STYLES[report["verdict"]])))
     console.print(report["sentence"], markup=False)
     for group in groups(report):
-        named = "; ".join(f"{figure['name']}: {figure['verdict']}" for figure in group["figures"])
-        table = Table(title=named, title_justify="left")
-        heads = ["text", f"ours, {group['unit']}", *(f"of {claimed(figure)}" for figure in group["figures"]),
-                 "engine, MB/s", "baseline, MB/s", ""]
+        table = Table(title=group["unit"], title_justify="left")
+        heads = ("figure", "text", "claimed", "ours", "of it", "engine, MB/s", "baseline, MB/s", "")
         for place, column in enumerate(heads):
-            table.add_column(column, justify="right" if 0 < place < len(heads) - 1 else "left", overflow="fold")
+            table.add_column(column, justify="right" if 1 < place < len(heads) - 1 else "left", overflow="fold")
         for row in group["rows"]:
-            shares = [f"{share(cell['share'])} {WORDS.get(cell['outcome'], cell['outcome'])}" for cell in row["cells"]]
-            table.add_row(*(Text(one) for one in (
-                row["text"], measured(row["measured"]), *shares, _number(row["engine_mb_s"]),
-                _number(row["baseline_mb_s"]), row["detail"],
-            )))
+            for figure, cell in row["cells"]:
+                table.add_row(*(Text(one) for one in (
+                    figure["name"], cell["text"], claimed(figure), measured(cell["measured"]), share(cell["share"]),
+                    _number(cell["engine_mb_s"]), _number(cell["baseline_mb_s"]),
+                    ": ".join(filter(None, (WORDS.get(cell["outcome"], cell["outcome"]), cell["detail"]))),
+                )))
         console.print(table)
         for figure in group["figures"]:
             if figure["per_core"] is not None:
