@@ -33,6 +33,7 @@ VERBS = {
     "freeze": "freeze",
     "check": "check",
     "bench": "bench",
+    "claim": "claim",
     "profile": "profile",
     "tuples": "tuples",
 }

@@ -29,6 +29,8 @@ MEGABYTE = 1_000_000
 WINDOWS = 8
 READ = 16  # times the size of a half that is read of a corpus
 PRESET = "bench.toml"
+# Kinds from outside of the preset, by name: the embedded sample, or a user's own corpus for a claim.
+_ADDED: dict[str, dict[str, object]] = {}
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,17 @@ def kinds() -> dict[str, dict[str, object]]:
     known: dict[str, dict[str, object]] = tomllib.loads(text)
     for name in CRAFTED:
         known.setdefault(name, {"title": name, "crafted": name, "entries": ["whole"]})
-    return known
+    return known | _ADDED
+
+
+def is_added(name: str) -> bool:
+    """Whether a kind is from outside of the preset: it may be given anew."""
+    return name in _ADDED
+
+
+def add_kind(name: str, title: str, spec: str, *, first: int = 0) -> None:
+    """Make a corpus a kind for this process. `first`: read that many bytes of it and no more (0: all)."""
+    _ADDED[name] = {"title": title, "sources": [spec], "first": first}
 
 
 def entries_of(kind: str) -> tuple[str, ...]:
@@ -110,7 +122,7 @@ def missing(names: list[str]) -> list[str]:
     """Catalogue names that these kinds need and that are not prepared in the cache."""
     entries = {entry.slug: entry for entry in real_entries()}
     needed = [str(source) for name in names for source in _list(kinds()[name].get("sources"))]
-    return [slug for slug in dict.fromkeys(needed) if manifest_of(entries[slug]) is None]
+    return [slug for slug in dict.fromkeys(needed) if slug in entries and manifest_of(entries[slug]) is None]
 
 
 def load_text(kind: str, size: int) -> Text:
@@ -131,7 +143,7 @@ def load_text(kind: str, size: int) -> Text:
         make = CRAFTED[str(table["crafted"])]
         halves = make(size, 0), make(size, 1)
     else:
-        halves = split(list(groups(sources)), size)
+        halves = split(list(_first(groups(sources), int(str(table.get("first", 0))))), size)
     document = int(str(table.get("document", DOCUMENT)))
     a, b = (Half(data, document, table.get("crafted") in ONE_PRETOKEN) for data in halves)
     return Text(kind, str(table["title"]), sources, entries_of(kind), a, b)
@@ -187,6 +199,16 @@ def _grouped(documents: Iterable[bytes], size: int) -> Iterator[bytes]:
 
 def _list(value: object) -> list[object]:
     return list(value) if isinstance(value, list) else []
+
+
+def _first(found: Iterator[bytes], limit: int) -> Iterator[bytes]:
+    """Groups up to `limit` bytes; 0 is all of them."""
+    total = 0
+    for group in found:
+        yield group
+        total += len(group)
+        if limit and total >= limit:
+            return
 
 
 def groups(sources: tuple[str, ...]) -> Iterator[bytes]:

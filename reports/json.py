@@ -15,7 +15,7 @@ SCHEMA = "tokassay.audit/1"
 
 
 def schema(name: str = "audit") -> str:
-    """The JSON Schema (draft 2020-12) of the object that `audit` or `bench` prints, as text."""
+    """The JSON Schema (draft 2020-12) of the object that `audit`, `bench` or `claim` prints, as text."""
     return files("tokassay.reports").joinpath(f"templates/{name}.schema.json").read_text(encoding="utf-8")
 
 

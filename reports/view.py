@@ -144,3 +144,8 @@ def problems(corpus: dict[str, Any]) -> list[str]:
 def fence(text: str) -> str:
     """A Markdown code fence longer than any run of backticks in `text`."""
     return "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
+
+
+def bytes_of(digits: str) -> bytes:
+    """Bytes of their hex."""
+    return bytes.fromhex(digits)

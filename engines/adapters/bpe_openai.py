@@ -17,6 +17,7 @@ class Adapter:
 
     name = "bpe-openai"
     operations = ("encode", "encode_batch", "decode", "decode_offsets")
+    entries = ("whole", "documents_list", "batch_list")
     rejects = (UnicodeDecodeError,)
 
     def version(self) -> str:
@@ -37,8 +38,12 @@ class Adapter:
     def encode(self, item: str) -> list[int]:
         return self.encode_one(item)  # type: ignore[no-any-return]
 
+    whole = documents_list = encode
+
     def encode_batch(self, items: list[str], threads: int) -> list[list[int]]:
         return self.encoding.encode_ordinary_batch(items, num_threads=threads)  # type: ignore[no-any-return]
+
+    batch_list = encode_batch
 
     def decode(self, ids: list[int]) -> bytes:
         return self.encoding.decode_bytes(ids)  # type: ignore[no-any-return]

@@ -16,6 +16,7 @@ class Adapter:
 
     name = "budtiktok"
     operations = ("encode", "decode", "offsets")
+    entries = ("whole", "documents_list")
     rejects = (UnicodeDecodeError,)
 
     def version(self) -> str:
@@ -31,6 +32,8 @@ class Adapter:
 
     def encode(self, item: str) -> list[int]:
         return self.tokenizer.encode(item, False).ids  # type: ignore[no-any-return]
+
+    whole = documents_list = encode
 
     def decode(self, ids: list[int]) -> bytes:
         return self.tokenizer.decode(ids, skip_special_tokens=False).encode()  # type: ignore[no-any-return]

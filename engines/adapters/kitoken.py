@@ -16,6 +16,7 @@ class Adapter:
 
     name = "kitoken"
     operations = ("encode", "encode_batch", "decode")
+    entries = ("whole", "documents_list", "batch_list")
     rejects = (UnicodeDecodeError,)
 
     def version(self) -> str:
@@ -38,8 +39,12 @@ class Adapter:
     def encode(self, item: str) -> list[int]:
         return self.tokenizer.encode(item, self.specials)  # type: ignore[no-any-return]
 
+    whole = documents_list = encode
+
     def encode_batch(self, items: list[str], threads: int) -> list[list[int]]:
         return self.tokenizer.encode_all(items, self.specials)  # type: ignore[no-any-return]
+
+    batch_list = encode_batch
 
     def decode(self, ids: list[int]) -> bytes:
         return self.tokenizer.decode(ids, self.specials)  # type: ignore[no-any-return]

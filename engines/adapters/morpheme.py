@@ -16,6 +16,7 @@ class Adapter:
 
     name = "morpheme"
     operations = ("encode", "encode_batch")
+    entries = ("whole", "documents_list", "batch_list")
     rejects = (UnicodeDecodeError,)
 
     def version(self) -> str:
@@ -36,7 +37,11 @@ class Adapter:
     def encode(self, item: str) -> list[int]:
         return self.tokenizer.encode(item, False).ids  # type: ignore[no-any-return]
 
+    whole = documents_list = encode
+
     def encode_batch(self, items: list[str], threads: int) -> list[list[int]]:
         if threads not in (1, self.pool):
             raise Unsupported(f"morpheme was started with {self.pool} threads and cannot use {threads}")
         return [made.ids for made in self.tokenizer.encode_batch(items, False)]
+
+    batch_list = encode_batch

@@ -16,6 +16,7 @@ class Adapter:
 
     name = "omnitoken"
     operations = ("encode",)
+    entries = ("whole", "documents_list")
     rejects = (UnicodeDecodeError,)
 
     def version(self) -> str:
@@ -34,3 +35,5 @@ class Adapter:
 
     def encode(self, item: str) -> list[int]:
         return self.tokenizer.encode(item)  # type: ignore[no-any-return]
+
+    whole = documents_list = encode

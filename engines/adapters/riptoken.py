@@ -16,6 +16,7 @@ class Adapter:
 
     name = "riptoken"
     operations = ("encode", "encode_batch")
+    entries = ("whole", "documents_list", "batch_list")
     rejects = (UnicodeDecodeError,)
 
     def version(self) -> str:
@@ -34,7 +35,11 @@ class Adapter:
     def encode(self, item: str) -> list[int]:
         return self.tokenizer.encode_ordinary(item)  # type: ignore[no-any-return]
 
+    whole = documents_list = encode
+
     def encode_batch(self, items: list[str], threads: int) -> list[list[int]]:
         if threads not in (1, self.pool):
             raise Unsupported(f"riptoken was started with {self.pool} threads and cannot use {threads}")
         return self.tokenizer.encode_ordinary_batch(items)  # type: ignore[no-any-return]
+
+    batch_list = encode_batch

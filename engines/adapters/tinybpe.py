@@ -17,6 +17,7 @@ class Adapter:
 
     name = "tinybpe"
     operations = ("encode", "decode", "decode_stream")
+    entries = ("whole", "documents_list")
     rejects = (UnicodeDecodeError,)
 
     def version(self) -> str:
@@ -34,6 +35,8 @@ class Adapter:
 
     def encode(self, item: str) -> list[int]:
         return self.tokenizer.encode_ordinary(item)  # type: ignore[no-any-return]
+
+    whole = documents_list = encode
 
     def decode(self, ids: list[int]) -> bytes:
         return self.tokenizer.decode(ids).encode()  # type: ignore[no-any-return]

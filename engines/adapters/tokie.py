@@ -16,6 +16,7 @@ class Adapter:
 
     name = "tokie"
     operations = ("encode", "encode_batch", "decode", "offsets", "encode_spans")
+    entries = ("whole", "documents_list", "batch_list")
     stages = ("lookup",)
     rejects = (UnicodeDecodeError,)
 
@@ -35,10 +36,14 @@ class Adapter:
         made = self.tokenizer.encode(item, False)
         return made if type(made) is list else made.ids  # before 0.0.5 the list itself
 
+    whole = documents_list = encode
+
     def encode_batch(self, items: list[str], threads: int) -> list[list[int]]:
         if threads not in (1, self.pool):
             raise Unsupported(f"tokie was started with {self.pool} threads and cannot use {threads}")
         return [made if type(made) is list else made.ids for made in self.tokenizer.encode_batch(items, False)]
+
+    batch_list = encode_batch
 
     def decode(self, ids: list[int]) -> bytes:
         return self.tokenizer.decode_bytes(ids)  # type: ignore[no-any-return]

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 from tokassay.harness.commands.report_build import build
+from tokassay.harness.commands.report_charts import charts
 from tokassay.harness.commands.report_serve import serve
 from tokassay.harness.commands.report_splice import splice
 from typer.core import TyperGroup
@@ -28,9 +29,10 @@ class Group(TyperGroup):
 
 
 app = typer.Typer(
-    cls=Group, help="Show a run again (`tokassay report [RUN]`); build, serve and splice what stores hold."
+    cls=Group, help="Show a run again (`tokassay report [RUN]`); build, draw, serve and splice what stores hold."
 )
 app.command("build")(build)
+app.command("charts")(charts)
 app.command("serve")(serve)
 app.command("splice")(splice)
 
