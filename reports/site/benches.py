@@ -8,6 +8,7 @@ from typing import Any
 from tokassay.reports import sentences
 from tokassay.reports.site.claims import fields, plain, words
 from tokassay.reports.site.engines import page_of
+from tokassay.reports.site.figures import bench_figures
 from tokassay.reports.site.model import Reported, Site
 from tokassay.reports.site.parts import Cell, Code, Link, Section, Table, Tag, table
 from tokassay.reports.site.shell import Page, slug
@@ -86,6 +87,7 @@ def bench_page(bench: Reported) -> Page:
             ],
             empty="It measured no cell.",
         ),
+        *([Section("Charts", figures=drawn)] if (drawn := bench_figures(r)) else []),
         Section(
             "Proofs",
             tables=[

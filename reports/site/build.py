@@ -9,13 +9,13 @@ from pathlib import Path
 
 from tokassay.reports.downloads import Download, write_downloads
 from tokassay.reports.errors import ReportError
-from tokassay.reports.site import claims, corpora, divergences, engines, known, overview, runs, scoreboard
+from tokassay.reports.site import claims, corpora, divergences, engines, figures, known, overview, runs, scoreboard
 from tokassay.reports.site.model import Site
 from tokassay.reports.site.parts import Link, Section, table
 from tokassay.reports.site.shell import Page, render
 from tokassay.reports.words import counted
 
-KINDS = (overview, scoreboard, engines, corpora, divergences, known, claims, runs)
+KINDS = (overview, scoreboard, figures, engines, corpora, divergences, known, claims, runs)
 DATA = "data"
 LIST = "site.json"
 SCHEMA = "tokassay.site/1"

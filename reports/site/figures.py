@@ -1,14 +1,82 @@
-"""The charts of the overview: made from the frames, and shown with their caption, words and numbers."""
+"""Charts as figures of a page: drawn of the newest audit and of the benches, with caption, words and numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pandas as pd
-from tokassay.reports.site.parts import Figure
+from tokassay.reports.charts.chart import Chart
+from tokassay.reports.charts.gallery import draw
+from tokassay.reports.charts.sources import Sources
+from tokassay.reports.site.model import Site
+from tokassay.reports.site.parts import Cell, Figure, Link, Section, table
+from tokassay.reports.site.shell import Page
+
+FIRST = ("pipeline", "coverage", "throughput")  # kinds of the overview
+BENCH = ("throughput", "states", "documents", "threads", "load", "ladder", "cache")
 
 
-def figures(frames: Mapping[str, pd.DataFrame]) -> list[Figure]:
-    """The charts of these frames (view -> rows). None is drawn yet."""
-    del frames
-    return []
+def figures(site: Site, only: Sequence[str] = ()) -> list[Figure]:
+    """The charts of the newest audit, of all benches and nights; of these kinds, or all. What has no data is not drawn."""
+    return [figure_of(chart) for chart in draw(sources_of(site), only).charts]
+
+
+def bench_figures(report: dict[str, Any]) -> list[Figure]:
+    """The charts of one bench."""
+    return [figure_of(chart) for chart in draw(Sources(benches=[report]), BENCH).charts]
+
+
+def sources_of(site: Site) -> Sources:
+    """What charts are drawn from, of a site."""
+    return Sources(
+        site.runs[0].frames if site.runs else None,
+        pd.DataFrame(nights(site), columns=["started", "verdict", "documents"]),
+        [bench.report for bench in reversed(site.benches)],
+        [vector.stage for vector in site.sources.vectors],
+    )
+
+
+def nights(site: Site) -> Iterator[tuple[str, str, int]]:
+    """(began, verdict, documents) of every audit, oldest first."""
+    for run in reversed(site.runs):
+        counts = run.frames.verdicts.groupby("verdict")["documents"].sum()
+        for verdict, documents in counts.items():
+            yield str(run.tables.run["started"]), str(verdict), int(documents)
+
+
+def figure_of(chart: Chart) -> Figure:
+    """A chart with its numbers."""
+    rows = [[plain(value) for value in row] for row in chart.table.itertuples(index=False)]
+    return Figure(chart.svg(), chart.alt, chart.caption, table(chart.title, list(map(str, chart.table.columns)), rows))
+
+
+def plain(value: Any) -> Cell:
+    """A value of a frame as a cell: what is missing is left blank."""
+    if pd.isna(value):
+        return None
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return value.item() if hasattr(value, "item") else value
+
+
+def pages(site: Site) -> Iterator[Page]:
+    """charts.html."""
+    drawn = draw(sources_of(site))
+    yield Page(
+        "charts.html",
+        "Charts",
+        "page.html.j2",
+        {
+            "lead": ["Each chart has its numbers in a table below it, and says in words what is to be seen."],
+            "sections": [
+                *(Section(chart.title, figures=[figure_of(chart)]) for chart in drawn.charts),
+                Section("Not drawn", facts=[(name, reason) for name, reason in drawn.absent], empty="All are drawn."),
+            ],
+        },
+    )
+
+
+def first(site: Site) -> Section:
+    """The overview's charts, and where all are."""
+    return Section("Charts", figures=figures(site, FIRST), links=[Link("All charts", "charts.html")])

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tokassay.reports import sentences
 from tokassay.reports.site.claims import tag_of
-from tokassay.reports.site.figures import figures
+from tokassay.reports.site.figures import first
 from tokassay.reports.site.model import Site
 from tokassay.reports.site.parts import Link, Section, Tag, table
 from tokassay.reports.site.scoreboard import asked, recorded
@@ -40,7 +40,7 @@ def pages(site: Site) -> Iterator[Page]:
                 Link("Downloads: every table as CSV, Parquet and JSON", "downloads.html"),
             ],
         ),
-        *([Section("Charts", figures=charts)] if (charts := figures(site.frames)) else []),
+        first(site),
         Section(
             "Speeds",
             text=speeds(site),

@@ -23,6 +23,7 @@ NAVIGATION = (
     ("Corpora", "corpora/index.html"),
     ("Divergences", "divergences/index.html"),
     ("Claims", "claims/index.html"),
+    ("Charts", "charts.html"),
     ("Runs", "runs/index.html"),
     ("Downloads", "downloads.html"),
 )
