@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from tokassay.reports import sentences
+from tokassay.reports.charts_claim import draw
+from tokassay.reports.claim import inline, render_body
 from tokassay.reports.site.model import Reported, Site
 from tokassay.reports.site.parts import Cell, Code, Link, Section, Tag, table
 from tokassay.reports.site.shell import Page, slug
@@ -64,30 +68,28 @@ def pages(site: Site) -> Iterator[Page]:
 
 
 def claim_page(name: str, seen: list[Reported]) -> Page:
-    """The page of one claim, from its newest run: every field of the report, as it is."""
-    newest = seen[0]
-    kind = KINDS.get(newest.verdict, "dim")
-    sections = [
-        *fields("The report", newest.report),
-        Section(
-            "Runs",
-            tables=[
-                table(
-                    "Verdicts on this claim",
-                    ("run", "began", "verdict"),
-                    ((Code(each.id), moment(each.started), tag_of(each.verdict)) for each in seen),
-                )
-            ],
-        ),
-    ]
-    sentence = str(newest.report.get("sentence") or newest.report.get("reason") or "")
-    banner = {"kind": kind, "headline": newest.verdict, "sentence": sentence, "notes": []}
+    """The page of one claim: its newest run as `claim run --out` shows it, and all of its runs."""
+    report = seen[0].report
+    chart, caption = drawn(report)
+    runs = table(
+        "Verdicts on this claim",
+        ("run", "began", "verdict"),
+        ((Code(each.id), moment(each.started), tag_of(each.verdict)) for each in seen),
+    )
     return Page(
         f"claims/{slug(name)}.html",
         f"Claim {name}",
-        "page.html.j2",
-        {"banner": banner, "lead": [], "sections": sections},
+        "claim.html.j2",
+        {"body": render_body(report, chart, caption), "sections": [Section("Runs", tables=[runs])]},
     )
+
+
+def drawn(report: Mapping[str, Any]) -> tuple[str, str]:
+    """The chart of a claim's report as markup, and its caption; both "" where there is nothing to draw."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "chart.svg"
+        caption = draw([path], report)
+        return (inline(path.read_text("utf-8"), caption), caption) if caption else ("", "")
 
 
 def fields(heading: str, value: Mapping[str, Any]) -> list[Section]:
