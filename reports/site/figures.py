@@ -18,7 +18,7 @@ BENCH = ("throughput", "states", "documents", "threads", "load", "ladder", "cach
 
 
 def figures(site: Site, only: Sequence[str] = ()) -> list[Figure]:
-    """The charts of the newest audit, of all benches and nights; of these kinds, or all. What has no data is not drawn."""
+    """The charts of the newest audit, of all benches and nights; of these kinds, or all that have data."""
     return [figure_of(chart) for chart in draw(sources_of(site), only).charts]
 
 
