@@ -33,7 +33,7 @@ def run_memory(
                 for which in ("a", "b"):
                     half = half_of(cell.text, which)
                     told = host.measure(half.body(cell.cut), op_of(cell.entry), form=form)
-                    wrong = fault(cell, half, told, host, reference)
+                    wrong = fault(cell, who, half, told, host, reference)
                     if wrong:
                         for row in rows:
                             row.fail(VOID, f"in the pass that memory is measured in: {wrong}")

@@ -54,7 +54,7 @@ from tokassay.harness.bench_sweep import describe, points
 from tokassay.harness.bench_threads import run_threads
 from tokassay.harness.environment import capture
 from tokassay.harness.errors import AGREED, NOTHING, InputError
-from tokassay.harness.hosts import find_spec, nearest
+from tokassay.harness.hosts import ORACLE, find_spec, nearest, open_host
 from tokassay.harness.load import Loaded, load_vocabulary
 from tokassay.harness.page_cache import drop
 from tokassay.harness.precision import Watch
@@ -126,6 +126,7 @@ def run(plan: Plan, console: Console) -> dict[str, Any]:
     reference = Reference(
         [contestant(name, roster) for name in REFERENCES], opener(roster), contestant(PIECE, roster),
         contestant(PLAIN, roster),
+        oracle=lambda loaded, contract: open_host(ORACLE, loaded, contract, roster=roster, cpu_limit=False),
     )
     report: dict[str, Any] = {
         "schema": SCHEMA,
@@ -206,12 +207,20 @@ class Proofs:
                 found[one.label] = bar
         return found
 
-    def _again(self, who: Contestant, entry: str, threads: int, vocab: str) -> str:
-        words = ["tokassay", "bench", "--engine", who.label, "--vocab", vocab]
+    def _again(self, who: Contestant, entry: str, threads: int, vocab: str, domain: str) -> str:
+        options = ",".join(f"{name}={spelled(value)}" for name, value in who.options.items())
+        written = f"{who.spec.name}[{options}]" if options else who.spec.name
+        words = ["tokassay", "bench", "--engine", written, "--vocab", vocab]
         words += ["--operation", "decode"] if entry == DECODE else ["--entry", entry]
         words += ["--threads", str(threads)] if threads > 1 else []
-        words += ["--text", "unique", "--repeat", "1", "--proof", self.plan.proof, *self._more]
+        words += ["--text", "unique"] if domain == "neutral" else ["--corpus", "battery", "--domain", domain]
+        words += ["--repeat", "1", "--proof", self.plan.proof, *self._more]
         return shlex.join(words)
+
+
+def spelled(value: Any) -> str:
+    """An option's value as the command line writes it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def processors_of(plan: Plan, count: int) -> list[int]:

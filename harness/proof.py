@@ -97,6 +97,7 @@ class Tally:
     first: str = ""
     refusal: str = ""
     command: str = ""
+    skipped: int = 0  # documents that a slow engine is not asked
 
     @property
     def failed(self) -> int:
@@ -113,11 +114,12 @@ class Tally:
 
 
 class Gate:
-    """Proves contestants in one workspace. `again(who, entry, threads, vocab)` is the command that proves it again."""
+    """Proves contestants in one workspace. `again(who, entry, threads, vocab, domain)` is the command that does it
+    again; `diff` are options that other commands need to stand where this one stands."""
 
     def __init__(
         self, store: Store, roster: Mapping[str, EngineSpec], suite: Suite, *, seed: int = 0,
-        again: Callable[[Contestant, str, int, str], str] = lambda *_: "", diff: Sequence[str] = (),
+        again: Callable[[Contestant, str, int, str, str], str] = lambda *_: "", diff: Sequence[str] = (),
     ) -> None:
         self.store, self.roster, self.suite, self.seed = store, roster, suite, seed
         self._again, self._diff = again, diff
@@ -175,7 +177,9 @@ class Gate:
         detail = tally.first
         if not detail and tally.refusal:
             detail = f"{tally.refused} of {tally.documents} documents are refused aloud; the first is {tally.refusal}"
-        command = tally.command or (self._again(who, entry, threads, vocab) if not tally.passed else "")
+        if not detail and tally.skipped:
+            detail = f"below {SLOW:g} MB/s: not asked {tally.skipped:,} documents (blocks with one over {LONG:,} bytes)"
+        command = tally.command or (self._again(who, entry, threads, vocab, domain) if not tally.passed else "")
         return Proof(
             who.label, build_of(who), vocab, contract.digest, entry, threads, domain, self.suite.name, key,
             tally.passed, tally.documents, tally.failed, tally.refused, dict(tally.verdicts), False, detail, command,
@@ -209,10 +213,14 @@ class Gate:
                 mine = [d for d in domains if d == ALL or block.domain == NEUTRAL]
                 mine = [domain for domain in mine if not tallies[domain].failed]
                 slow = size > 200_000 and size * 1000 / max(spent, 1) < SLOW
-                if not mine or (slow and int(block.lengths.max()) > LONG):
+                if slow and int(block.lengths.max()) > LONG:
+                    for domain in mine:
+                        tallies[domain].skipped += block.documents
+                    continue
+                if not mine:
                     continue
                 result = self._block(block, lane, subject, pool)
-                spent, size = spent + result.ns, size + len(block.buffer)
+                spent, size = spent + result.cpu_ns, size + len(block.buffer)
                 for domain in mine:
                     self._count(tallies[domain], result, block, names, spec, who, vocab, asker, entry, subject)
                 if len(block.buffer) <= REVERSED and result.digest == result.expected:
@@ -231,9 +239,9 @@ class Gate:
             key: row for key in oracle_keys(block, held.values(), subject.asked, self._oracle)
             if (row := self.store.oracle_block(key)) is not None
         }
-        _, rows = run_block(Task(subject, block, ((lane, result),), stored), pool)
-        for row in rows:
-            self.store.insert("oracle_block", vars(row), keep=True)
+        _, fresh = run_block(Task(subject, block, ((lane, result),), stored), pool)
+        for made in fresh:
+            self.store.insert("oracle_block", vars(made), keep=True)
         return result
 
     def _count(
@@ -386,7 +394,7 @@ def thinned(corpus: Corpus) -> Corpus:
 def said(detail: Any) -> str:
     """A row's detail in words: its explanation, and the ids where they part."""
     if isinstance(detail, dict):
-        ids = f", ids {detail['got']}, should be {detail['expected']}" if detail.get("got") is not None else ""
+        ids = f", ids {detail['got']}, should be {detail['expected']}" if detail.get("got") else ""
         return f": {detail.get('explanation', '')}{ids}"
     return f": {detail}" if detail else ""
 

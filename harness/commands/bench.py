@@ -184,9 +184,12 @@ def bench(
     )
     if suite is not None:
         named = bench_suite(suite)
-        plan = replace(plan, **{name: value for name, value in named.items() if not getattr(plan, name)})
+        fields: dict[str, Any] = {name: value for name, value in named.items() if not getattr(plan, name)}
+        plan = replace(plan, **fields)
     if plan.decode and plan.entries:
         raise InputError("decoding has one entry point", where="--entry", remedy="leave it out with --operation decode")
+    if domain != "neutral" and (plan.decode or not plan.corpora):
+        raise InputError("is of --corpus, and of encoding", where="--domain", remedy="give --corpus, or leave it out")
     try:
         report = run(plan, Console(stderr=True))
     except KeyboardInterrupt:

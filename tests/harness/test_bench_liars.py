@@ -91,8 +91,9 @@ def test_work_that_other_threads_go_on_with_is_no_work_saved(gpt2: Loaded, roste
         )
 
     host: Any = None  # it is not asked
-    assert fault(cell, TEXT.a, told(9_000_000), host, reference) == ""
-    assert "other threads went on working" in fault(cell, TEXT.a, told(11_000_000), host, reference)
+    who = contestant("honest", roster)
+    assert fault(cell, who, TEXT.a, told(9_000_000), host, reference) == ""
+    assert "other threads went on working" in fault(cell, who, TEXT.a, told(11_000_000), host, reference)
 
 
 def test_who_is_right_on_the_second_call_only_has_no_speed_in_any_state(bench: Bench) -> None:
