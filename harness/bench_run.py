@@ -405,7 +405,8 @@ class Bench:
                 cell, who, open_one=pinned, reference=self.reference, states=plan.states, repeat=plan.repeat,
                 seed=plan.seed, barred=barred, tick=tick,
             )
-            run_memory(results, who, open_one=pinned, reference=self.reference, tick=tick)
+            if plan.tables:
+                run_memory(results, who, open_one=pinned, reference=self.reference, tick=tick)
         for result in results:
             for row in result.rows:
                 row.proved = "" if row.engine in barred else cell.text.domain

@@ -2,7 +2,7 @@
 
 Each contestant, with its options and its number of threads, encodes every document of the suite by each entry point,
 and is held to the oracle under its own declared variants, with what an audit uses (`run_block`). The documents of small
-blocks are asked once more, in reverse, of a fresh instance. What the oracle said is kept in the store, and so is the
+blocks are asked once more, in reverse, of the used instance. What the oracle said is kept in the store, and so is the
 proof, by a key that covers all it depends on: a second bench asks nothing again.
 
 A document that is refused aloud (an exception) is not a wrong id, and no timed call can hide it: up to one in a hundred
@@ -51,7 +51,7 @@ LONG = 70_000  # bytes: what engines slower than SLOW are not asked beyond
 SLOW = 1.0  # megabytes a second
 MOST_REFUSED = 0.01
 FEW_LONG = ("lengths letters", "lengths text")  # constructions of long documents that the light suite keeps
-REVERSED = 300_000  # bytes of a block up to which it is asked again, in reverse, of a fresh instance
+REVERSED = 300_000  # bytes of a block up to which it is asked again, in reverse
 GOOD, ALOUD = ("match", "declared", "reject"), ("error", "unsupported")
 BATCHES = ("batch_flat", "batch_list")
 
@@ -294,15 +294,15 @@ class Gate:
     def _reversed(
         self, asker: Asker, lane: Lane, small: Sequence[tuple[Block, str]], tallies: Mapping[str, Tally]
     ) -> None:
-        """Small blocks again: a fresh instance, their documents in reverse. Ids must not depend on either."""
-        asker.discard()
+        """Small blocks again, their documents in reverse, of an instance that has seen the whole suite: ids must depend
+        on neither. (That a fresh one gives the same, each timed process shows.)"""
         (operation,) = lane.operations
         for block, digest in small:
             turned = np.arange(block.documents)[::-1]
             try:
                 output = asker.again(operation, pack_buffer(*block.select(turned)))
                 same = selected(output, turned).digest(block.lengths) == digest
-                verdict, why = "differ", "other ids in reverse order of documents, by a fresh instance"
+                verdict, why = "differ", "other ids in reverse order of documents, by a used instance"
             except HostFailure as error:
                 asker.discard()
                 same, (verdict, why) = False, failure(error)

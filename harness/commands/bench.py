@@ -176,7 +176,7 @@ def bench(
         vocabularies=words("--vocab", vocab), texts=words("--text", text), corpora=words("--corpus", corpus),
         entries=words("--entry", entry), engines=words("--engines", engines, once=False),
         states=words("--state", state), threads=numbers("--threads", threads), repeat=repeat, cpu=processor(cpu),
-        size=int(size * 1e6), tables=everything or not (load or growth or scaling), load=load or everything,
+        size=int(size * 1e6), tables=everything or not asked, load=load or everything,
         growth=growth or everything, scaling=scaling or everything, ablation=ablation, sweep=cache_sweep,
         switches=switches, short=everything, roster=tuple(roster or ()), command=spelled(context),
         decode=operation == "decode", domain=domain, seed=secrets.randbelow(1 << 31) if seed is None else seed,
