@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,7 @@ class Plan:
     vocabularies: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
     corpora: tuple[str, ...] = ()
+    documents: tuple[int, ...] = ()
     entries: tuple[str, ...] = ()
     engines: tuple[str, ...] = ()
     states: tuple[str, ...] = ()
@@ -382,8 +384,12 @@ class Bench:
 
     def texts(self) -> Iterator[Text]:
         """The texts that are asked for, one after the other."""
-        yield from (load_text(name, self.plan.size) for name in self.plan.texts)
-        yield from (load_corpus(spec, self.plan.size, domain=self.plan.domain) for spec in self.plan.corpora)
+        plan = self.plan
+        found = [partial(load_text, name, plan.size) for name in plan.texts]
+        found += [partial(load_corpus, spec, plan.size, domain=plan.domain) for spec in plan.corpora]
+        for load in found:
+            text = load()
+            yield from (text.cut_to(size) for size in plan.documents) if plan.documents else [text]
 
     def cells(self, text: Text, bar: Progress) -> None:
         """All cells of one text, each with its own line of progress."""

@@ -284,7 +284,7 @@ def test_one_engine_under_two_names(roster: dict[str, EngineSpec]) -> None:
     written = ("none", "again=none", "none#2", "none", "b=none==1.2")
     roster = {"none": replace(roster["none"], accepts=("level",), requirement="planted==1.2")}
     made = relabelled([contestant(one, roster) for one in written])
-    assert [one.label for one in made] == ["none", "again", "none#2", "none#2#2", "b"]
+    assert [one.label for one in made] == ["none", "again", "none#2", "none#3", "b"]
     assert {one.spec.name for one in made} == {"none"}
     one = contestant("fast=none[level=avx2]", roster)
     assert (one.label, one.options) == ("fast", {"level": "avx2"})

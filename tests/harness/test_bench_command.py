@@ -370,6 +370,15 @@ def test_ill_formed_documents_are_held_to_each_engines_own_variants(
     assert {one["domain"] for one in found["proofs"]} == {"bytes"}
 
 
+def test_documents_of_each_size_are_a_text(capsys: pytest.CaptureFixture[str]) -> None:
+    more = ("--vocab", "gpt2", "--engine", "dat-bpe", "--entry", "batch-list", "--state", "cold", "--json")
+    found = json.loads(bench(capsys, *SMALL, *more, "--document", "64,1000")[1])
+    assert [(cell["text"], cell["documents"]) for cell in found["cells"]] == [("unique/64", 313), ("unique/1000", 20)]
+    # A list of ids of each document, and ints above 256, which Python keeps none of: more blocks than ids is wrong.
+    for cell in found["cells"]:
+        assert cell["documents"] <= cell["engines"][0]["allocations"] <= cell["tokens"] + 3 * cell["documents"] + 100
+
+
 def test_decoding_is_a_bench_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = bench(
         capsys, *SMALL, "--vocab", "gpt2", "--engine", "dat-bpe,tiktoken", "--operation", "decode", "--state", "warm",
@@ -403,7 +412,7 @@ def test_a_suite_fills_what_the_command_line_leaves_open(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--threads", "two"), "--threads: two is no number of threads"),
+        (("--threads", "two"), "--threads: two is no number from 1 to 1024"),
         (("--threads", "1024", "--entry", "batch"), "--threads: there"),
         (("--threads", "2", "--entry", "documents-list"), "several threads are measured by batch-flat, whole"),
         (("--domain", "bytes"), "--domain: is of --corpus"),
