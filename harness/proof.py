@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import platform
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -159,7 +160,7 @@ class Gate:
         """What a proof depends on, in 32 hex digits."""
         parts = [
             build_of(who), contract.digest, asked.digest, entry, str(threads), domain, repr(self.suite.corpora),
-            str(self.seed), self._oracle, corpora_digest(), materialized(), platform_key(),
+            str(self.seed), self._oracle, corpora_digest(), materialized(), platform_key(), platform.python_version(),
         ]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
 
@@ -266,6 +267,7 @@ class Gate:
         self, document: bytes, spec: str, who: Contestant, vocab: str, asker: Asker, detail: Any
     ) -> str:
         """The shortest command that shows a document's fault; "" where only the bench itself is known to."""
+        pinned = versioned(who, self.roster)
         if who.options or not isinstance(detail, dict) or "expected" not in detail:
             return ""
         if not self._plainly_wrong(document, asker, detail):
@@ -273,9 +275,11 @@ class Gate:
         more = list(self._diff)
         if len(document) <= 256:
             return shlex.join(
-                ["tokassay", "diff", who.spec.name, ORACLE, "--vocab", vocab, *more, "--hex", document.hex()]
+                ["tokassay", "diff", pinned, ORACLE, "--vocab", vocab, *more, "--hex", document.hex()]
             )
-        options = ["--vocab", vocab, "--engine", who.spec.name, "--corpus", spec, "--operation", "encode"]
+        if pinned != who.spec.name:
+            return ""  # an audit takes the roster's version
+        options = ["--vocab", vocab, "--engine", pinned, "--corpus", spec, "--operation", "encode"]
         return shlex.join(["tokassay", "audit", *options, *more])
 
     def _plainly_wrong(self, document: bytes, asker: Asker, detail: Mapping[str, Any]) -> bool:
@@ -378,6 +382,13 @@ class Gate:
             unsupported="" if operation in known else f"the engine has no {operation}",
             byte_policies=policies,
         )
+
+
+def versioned(who: Contestant, roster: Mapping[str, EngineSpec]) -> str:
+    """The engine as the command line names it: NAME, or NAME==VERSION where that is not the roster's."""
+    listed = roster.get(who.spec.name)
+    same = listed is None or listed.requirement == who.spec.requirement
+    return who.spec.name if same else f"{who.spec.name}=={who.spec.pinned}"
 
 
 def thinned(corpus: Corpus) -> Corpus:
