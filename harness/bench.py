@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -22,9 +21,9 @@ import numpy as np
 from tokassay.engines.client import Host, HostFailure, Measured
 from tokassay.engines.roster import EngineSpec
 from tokassay.harness.compare import Output, differing
-from tokassay.harness.contract import GREEDY
+from tokassay.harness.contract import GREEDY, Contract
 from tokassay.harness.errors import InputError
-from tokassay.harness.hosts import find_spec, open_host, target
+from tokassay.harness.hosts import ORACLE, find_spec, open_host, target
 from tokassay.harness.load import Loaded
 from tokassay.harness.rates import EXACT, UNVERIFIED, VOID, Row, compare
 from tokassay.harness.resample import orders
@@ -147,14 +146,14 @@ def contestant(written: str, roster: Mapping[str, EngineSpec]) -> Contestant:
 
 def relabelled(found: Sequence[Contestant]) -> list[Contestant]:
     """The same ones, every label once: the second of a name is NAME#2."""
-    seen: Counter[str] = Counter()
-    made = []
+    made: dict[str, Contestant] = {}
     for one in found:
-        seen[one.label] += 1
-        made.append(replace(one, label=f"{one.label}#{seen[one.label]}") if seen[one.label] > 1 else one)
-    if len({one.label for one in made}) < len(made):
-        raise InputError("two engines have one label", where="--engines", remedy="write LABEL=NAME")
-    return made
+        label, number = one.label, 1
+        while label in made:
+            number += 1
+            label = f"{one.label}#{number}"
+        made[label] = replace(one, label=label)
+    return list(made.values())
 
 
 def accepted(option: str, spec: EngineSpec, where: str) -> str:
@@ -206,6 +205,13 @@ def form_of(entry: str, host: Host) -> str:
     return entry if entry in MORE_ENTRIES else ""
 
 
+def held_to(who: Contestant, cell: Cell) -> Contract:
+    """The contract that a contestant is held to by the entry point of a cell, in its own variants."""
+    contract = target(who.spec.name, cell.loaded.contract, {who.spec.name: who.spec}).contract
+    policy = who.spec.byte_policies.get("encode_batch") if cell.entry.startswith("batch") else None
+    return contract.with_variants(byte_policy=policy) if policy else contract
+
+
 class NoReference(Exception):
     """No reference gives ids for a text: nothing can be verified on it."""
 
@@ -219,9 +225,9 @@ class Reference:
 
     def __init__(
         self, whos: Sequence[Contestant], open_one: Opener, piece: Contestant | None = None,
-        plain: Contestant | None = None,
+        plain: Contestant | None = None, oracle: Callable[[Loaded, Contract], Host] | None = None,
     ) -> None:
-        self.whos, self._open, self._piece, self._plain = whos, open_one, piece, plain
+        self.whos, self._open, self._piece, self._plain, self._oracle = whos, open_one, piece, plain, oracle
         self._known: dict[tuple[str, str, bool], Expected] = {}
         self.sources: set[str] = set()  # all that were believed
 
@@ -251,6 +257,30 @@ class Reference:
             except HostFailure as error:
                 said.append(f"{who.label}: {error.verdict}: {error.detail}")
         raise NoReference("; ".join(said))
+
+    def of(self, who: Contestant | None, cell: Cell, half: Half) -> Expected:
+        """What is right for one contestant in a cell (None: under the contract that is asked for).
+
+        On neutral text that is the same for all. On any other it is what the oracle says under the contestant's own
+        declared variants. Raises NoReference.
+        """
+        if cell.text.domain == "neutral" or half.data == SMALL:
+            return self.expected(cell.loaded, half, cell.cut)
+        contract = cell.loaded.contract if who is None else held_to(who, cell)
+        key = (contract.digest, half.sha256, cell.cut)
+        if key not in self._known:
+            if self._oracle is None or contract.algorithm == "opaque":
+                raise NoReference("there is no oracle for what is not neutral")
+            try:
+                with self._oracle(cell.loaded, contract) as host:
+                    host.timeout_s = max(host.timeout_s, REFERENCE_TIMEOUT_S)
+                    told = host.measure(half.body(cell.cut), "encode")
+                    source = f"{ORACLE}, {contract.byte_policy}@{contract.unicode}"
+                    self._known[key] = Expected(told.digest[0], Output.from_frames(host.kept()), source)
+            except HostFailure as error:
+                raise NoReference(f"{ORACLE}: {error.verdict}: {error.detail}") from error
+            self.sources.add(source)
+        return self._known[key]
 
     def source(self, loaded: Loaded, half: Half) -> str:
         """Who said what is right on a whole text; "" where nobody can."""
@@ -298,7 +328,8 @@ def run_cell(
     """
     needed = [state for state in STATES if state in states]
     results = {state: _result(cell, state, contestants, reference, barred or {}) for state in needed}
-    drawn = orders(len(contestants), repeat, seed) if seed is not None else [list(range(len(contestants)))] * repeat
+    fixed = [list(range(len(contestants)))] * repeat
+    drawn = fixed if seed is None else orders(len(contestants), repeat, f"{seed} {cell.name}")
     for order in drawn:
         for place in order:
             tick(contestants[place].label)
@@ -346,7 +377,7 @@ def _result(
             why = barred[row.engine]
             row.fail(why.verdict, why.detail, why.command)
     try:
-        right = reference.expected(cell.loaded, half, cell.cut)
+        right = reference.of(None, cell, half)
         return Result(cell, state, half, right.digest, right.source, rows, int(right.output.counts.sum()))
     except NoReference as error:
         for row in rows:
@@ -374,7 +405,7 @@ def _one(
                 row = rows.get(state)
                 if row is not None and row.verdict != EXACT:
                     continue
-                wrong = fault(cell, half, told, host, reference)
+                wrong = fault(cell, who, half, told, host, reference)
                 if wrong:
                     # Those that come later build on this pass: what they would be worth is not known either.
                     at = [one for one, _ in chain].index(state)
@@ -394,15 +425,20 @@ def _one(
                 row.fail(error.verdict, error.detail)
 
 
-def fault(cell: Cell, half: Half, told: Measured, host: Host, reference: Reference) -> str:
+def fault(cell: Cell, who: Contestant, half: Half, told: Measured, host: Host, reference: Reference) -> str:
     """What is wrong with a timed call's own output, in words; "" where it is the reference's and was all done."""
-    expected = reference.expected(cell.loaded, half, cell.cut)
+    try:
+        expected = reference.of(who, cell, half)
+    except NoReference as error:
+        return f"nothing to verify it by: {error}"
     if cell.entry == DECODE:
         if told.ids_digest != expected.digest:
             return "the ids that it decodes, its own, are not the reference's"
         expected = decoded(half, expected)
     if told.digest[0] != expected.digest or told.irregular:
         return first_difference(told, Output.from_frames(host.kept()), expected.output)
+    if told.rejects:
+        return f"{told.rejects} of {half.documents(cell.cut)} documents are rejected as declared; the rest has no speed"
     late = told.late_ns[0]
     if late > max(LATE_NS, LATE_SHARE * told.cpu_ns[0]):
         return f"other threads went on working after the call had returned: {late / 1e6:.1f} ms of CPU time"

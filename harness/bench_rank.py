@@ -41,7 +41,7 @@ def _ranked(key: dict[str, Any], cells: list[Mapping[str, Any]], ours: frozenset
     coverage = {engine: {"verified": len(exact[engine]), "asked": len(cells)} for engine in engines}
     left = sorted((one for one in engines if exact[one]), key=lambda one: (-len(exact[one]), engines.index(one)))
     none = [{"engine": one, **coverage[one], "ours": one in ours} for one in engines if not exact[one]]
-    made = []
+    made: list[dict[str, Any]] = []
     while left or not made:
         common: list[str] = []
         taken: list[str] = []

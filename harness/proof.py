@@ -2,7 +2,7 @@
 
 Each contestant, with its options and its number of threads, encodes every document of the suite by each entry point,
 and is held to the oracle under its own declared variants, with what an audit uses (`run_block`). The documents of small
-blocks are asked once more, in reverse, of a fresh instance. What the oracle said is kept in the store, and so is the
+blocks are asked once more, in reverse, of the used instance. What the oracle said is kept in the store, and so is the
 proof, by a key that covers all it depends on: a second bench asks nothing again.
 
 A document that is refused aloud (an exception) is not a wrong id, and no timed call can hide it: up to one in a hundred
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import platform
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -51,7 +52,7 @@ LONG = 70_000  # bytes: what engines slower than SLOW are not asked beyond
 SLOW = 1.0  # megabytes a second
 MOST_REFUSED = 0.01
 FEW_LONG = ("lengths letters", "lengths text")  # constructions of long documents that the light suite keeps
-REVERSED = 300_000  # bytes of a block up to which it is asked again, in reverse, of a fresh instance
+REVERSED = 300_000  # bytes of a block up to which it is asked again, in reverse
 GOOD, ALOUD = ("match", "declared", "reject"), ("error", "unsupported")
 BATCHES = ("batch_flat", "batch_list")
 
@@ -97,6 +98,7 @@ class Tally:
     first: str = ""
     refusal: str = ""
     command: str = ""
+    skipped: int = 0  # documents that a slow engine is not asked
 
     @property
     def failed(self) -> int:
@@ -113,11 +115,12 @@ class Tally:
 
 
 class Gate:
-    """Proves contestants in one workspace. `again(who, entry, threads, vocab)` is the command that proves it again."""
+    """Proves contestants in one workspace. `again(who, entry, threads, vocab, domain)` is the command that does it
+    again; `diff` are options that other commands need to stand where this one stands."""
 
     def __init__(
         self, store: Store, roster: Mapping[str, EngineSpec], suite: Suite, *, seed: int = 0,
-        again: Callable[[Contestant, str, int, str], str] = lambda *_: "", diff: Sequence[str] = (),
+        again: Callable[[Contestant, str, int, str, str], str] = lambda *_: "", diff: Sequence[str] = (),
     ) -> None:
         self.store, self.roster, self.suite, self.seed = store, roster, suite, seed
         self._again, self._diff = again, diff
@@ -157,7 +160,7 @@ class Gate:
         """What a proof depends on, in 32 hex digits."""
         parts = [
             build_of(who), contract.digest, asked.digest, entry, str(threads), domain, repr(self.suite.corpora),
-            str(self.seed), self._oracle, corpora_digest(), materialized(), platform_key(),
+            str(self.seed), self._oracle, corpora_digest(), materialized(), platform_key(), platform.python_version(),
         ]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
 
@@ -175,7 +178,9 @@ class Gate:
         detail = tally.first
         if not detail and tally.refusal:
             detail = f"{tally.refused} of {tally.documents} documents are refused aloud; the first is {tally.refusal}"
-        command = tally.command or (self._again(who, entry, threads, vocab) if not tally.passed else "")
+        if not detail and tally.skipped:
+            detail = f"below {SLOW:g} MB/s: not asked {tally.skipped:,} documents (blocks with one over {LONG:,} bytes)"
+        command = tally.command or (self._again(who, entry, threads, vocab, domain) if not tally.passed else "")
         return Proof(
             who.label, build_of(who), vocab, contract.digest, entry, threads, domain, self.suite.name, key,
             tally.passed, tally.documents, tally.failed, tally.refused, dict(tally.verdicts), False, detail, command,
@@ -209,10 +214,14 @@ class Gate:
                 mine = [d for d in domains if d == ALL or block.domain == NEUTRAL]
                 mine = [domain for domain in mine if not tallies[domain].failed]
                 slow = size > 200_000 and size * 1000 / max(spent, 1) < SLOW
-                if not mine or (slow and int(block.lengths.max()) > LONG):
+                if slow and int(block.lengths.max()) > LONG:
+                    for domain in mine:
+                        tallies[domain].skipped += block.documents
+                    continue
+                if not mine:
                     continue
                 result = self._block(block, lane, subject, pool)
-                spent, size = spent + result.ns, size + len(block.buffer)
+                spent, size = spent + result.cpu_ns, size + len(block.buffer)
                 for domain in mine:
                     self._count(tallies[domain], result, block, names, spec, who, vocab, asker, entry, subject)
                 if len(block.buffer) <= REVERSED and result.digest == result.expected:
@@ -231,9 +240,9 @@ class Gate:
             key: row for key in oracle_keys(block, held.values(), subject.asked, self._oracle)
             if (row := self.store.oracle_block(key)) is not None
         }
-        _, rows = run_block(Task(subject, block, ((lane, result),), stored), pool)
-        for row in rows:
-            self.store.insert("oracle_block", vars(row), keep=True)
+        _, fresh = run_block(Task(subject, block, ((lane, result),), stored), pool)
+        for made in fresh:
+            self.store.insert("oracle_block", vars(made), keep=True)
         return result
 
     def _count(
@@ -258,6 +267,7 @@ class Gate:
         self, document: bytes, spec: str, who: Contestant, vocab: str, asker: Asker, detail: Any
     ) -> str:
         """The shortest command that shows a document's fault; "" where only the bench itself is known to."""
+        pinned = versioned(who, self.roster)
         if who.options or not isinstance(detail, dict) or "expected" not in detail:
             return ""
         if not self._plainly_wrong(document, asker, detail):
@@ -265,9 +275,11 @@ class Gate:
         more = list(self._diff)
         if len(document) <= 256:
             return shlex.join(
-                ["tokassay", "diff", who.spec.name, ORACLE, "--vocab", vocab, *more, "--hex", document.hex()]
+                ["tokassay", "diff", pinned, ORACLE, "--vocab", vocab, *more, "--hex", document.hex()]
             )
-        options = ["--vocab", vocab, "--engine", who.spec.name, "--corpus", spec, "--operation", "encode"]
+        if pinned != who.spec.name:
+            return ""  # an audit takes the roster's version
+        options = ["--vocab", vocab, "--engine", pinned, "--corpus", spec, "--operation", "encode"]
         return shlex.join(["tokassay", "audit", *options, *more])
 
     def _plainly_wrong(self, document: bytes, asker: Asker, detail: Mapping[str, Any]) -> bool:
@@ -286,15 +298,15 @@ class Gate:
     def _reversed(
         self, asker: Asker, lane: Lane, small: Sequence[tuple[Block, str]], tallies: Mapping[str, Tally]
     ) -> None:
-        """Small blocks again: a fresh instance, their documents in reverse. Ids must not depend on either."""
-        asker.discard()
+        """Small blocks again, their documents in reverse, of an instance that has seen the whole suite: ids must depend
+        on neither. (That a fresh one gives the same, each timed process shows.)"""
         (operation,) = lane.operations
         for block, digest in small:
             turned = np.arange(block.documents)[::-1]
             try:
                 output = asker.again(operation, pack_buffer(*block.select(turned)))
                 same = selected(output, turned).digest(block.lengths) == digest
-                verdict, why = "differ", "other ids in reverse order of documents, by a fresh instance"
+                verdict, why = "differ", "other ids in reverse order of documents, by a used instance"
             except HostFailure as error:
                 asker.discard()
                 same, (verdict, why) = False, failure(error)
@@ -372,6 +384,13 @@ class Gate:
         )
 
 
+def versioned(who: Contestant, roster: Mapping[str, EngineSpec]) -> str:
+    """The engine as the command line names it: NAME, or NAME==VERSION where that is not the roster's."""
+    listed = roster.get(who.spec.name)
+    same = listed is None or listed.requirement == who.spec.requirement
+    return who.spec.name if same else f"{who.spec.name}=={who.spec.pinned}"
+
+
 def thinned(corpus: Corpus) -> Corpus:
     """Without most of what is longer than LONG: of `lengths`, letters and text of odd lengths are left."""
 
@@ -386,7 +405,7 @@ def thinned(corpus: Corpus) -> Corpus:
 def said(detail: Any) -> str:
     """A row's detail in words: its explanation, and the ids where they part."""
     if isinstance(detail, dict):
-        ids = f", ids {detail['got']}, should be {detail['expected']}" if detail.get("got") is not None else ""
+        ids = f", ids {detail['got']}, should be {detail['expected']}" if detail.get("got") else ""
         return f": {detail.get('explanation', '')}{ids}"
     return f": {detail}" if detail else ""
 

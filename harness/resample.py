@@ -95,7 +95,7 @@ def bootstrap(values: Sequence[float], draws: random.Random, times: int = 1000, 
     return Interval(median(values), low, high, low > 1 or high < 1)
 
 
-def orders(names: int, rounds: int, seed: int) -> list[list[int]]:
+def orders(names: int, rounds: int, seed: int | str) -> list[list[int]]:
     """For each round the places 0..names-1 in an order drawn by `seed`, every order as likely as any other."""
     draws = random.Random(seed)
     return [draws.sample(range(names), names) for _ in range(rounds)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import tomllib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.resources import files
 
@@ -70,6 +70,11 @@ class Text:
     a: Half
     b: Half
     domain: str = "neutral"
+
+    def cut_to(self, size: int) -> Text:
+        """The same in documents of at most `size` bytes: KIND/SIZE."""
+        a, b = (replace(half, document=size) for half in (self.a, self.b))
+        return replace(self, kind=f"{self.kind}/{size}", a=a, b=b)
 
     def to_json(self) -> dict[str, object]:
         """The row of the report: no text, but what identifies it."""
