@@ -33,7 +33,7 @@ from tokassay.harness.lanes import Lanes, Vocabulary
 from tokassay.harness.materialize import form
 from tokassay.harness.reductions import reduce_all
 from tokassay.harness.store import Result, Store
-from tokassay.harness.suites import OPERATIONS, CorpusRequest, Suite
+from tokassay.harness.suites import OPERATIONS, SPECIALS, CorpusRequest, Suite
 from tokassay.harness.tasks import ORACLE, Lane, Pools, Subject, Task, run_block
 
 
@@ -157,9 +157,14 @@ def audit(request: Request, progress: Progress, executor: Executor | None = None
         pool = executor or stack.enter_context(ThreadPoolExecutor(request.jobs, thread_name_prefix="block"))
         runner = _Runner(request, store, run, lanes, pools, pool, progress)
         try:
-            for corpus in request.suite.corpora:
-                for vocabulary in vocabularies:
-                    runner.corpus(corpus, vocabulary)
+            for vocabulary in vocabularies:
+                for policy in SPECIALS:
+                    for corpus in request.suite.corpora:
+                        if policy in corpus.specials:
+                            runner.corpus(corpus, vocabulary, policy)
+                    # Every engine has a host of its own in every worker: those of one contract fit into memory.
+                    pools.close()
+                    lanes.close()
         except BaseException:
             runner.cancel()
             raise
@@ -215,20 +220,19 @@ class _Runner:
         self.contracts: set[str] = set()
         self.corpora: set[str] = set()
 
-    def corpus(self, asked: CorpusRequest, vocabulary: Vocabulary) -> None:
-        """One corpus under one vocabulary, with each special-token policy it asks for."""
+    def corpus(self, asked: CorpusRequest, vocabulary: Vocabulary, policy: str) -> None:
+        """One corpus under one vocabulary and special-token policy."""
         depends = asked.spec.split(":")[0] in FROM_VOCABULARY
         name = f"{asked.spec} ({vocabulary.name})" if depends else asked.spec
-        self.progress.corpus(f"{name} · {vocabulary.name}")
+        self.progress.corpus(f"{name} · {vocabulary.name}" + (", special tokens" if policy == "on" else ""))
         corpus = opened(asked.spec, vocabulary, self.request.seed)
         names, documents, size = Names(), 0, 0
-        subjects = [self.lanes.subject(vocabulary, policy, self.oracle) for policy in asked.specials]
+        subject, lanes = self.lanes.subject(vocabulary, policy, self.oracle)
         self.lanes.write_builds(self.store)
         for block in cut(corpus, names):
             documents += block.documents
             size += len(block.buffer)
-            for policy, (subject, lanes) in zip(asked.specials, subjects, strict=True):
-                self.block(block, subject, lanes, asked, name, names, policy, vocabulary)
+            self.block(block, subject, lanes, asked, name, names, policy, vocabulary)
         self.drain(0)
         if name not in self.corpora:
             self.corpora.add(name)

@@ -52,7 +52,7 @@ class Plan:
     vocabularies: tuple[str, ...] = ()
     corpora: tuple[str, ...] = ()
     rosters: tuple[str, ...] = ()
-    engine_minutes: float = 30.0
+    engine_minutes: float = 10.0
     jobs: int = 0
     skip: tuple[str, ...] = ()  # stages that are left out
     bench: str = BENCH

@@ -93,13 +93,14 @@ class Judgement:
     run: Run | None = None
     baseline: Run | None = None
     new: list[dict[str, Any]] = field(default_factory=list)
+    first: list[dict[str, Any]] = field(default_factory=list)  # of documents that the baseline had no time to ask
     known: list[dict[str, Any]] = field(default_factory=list)
     healed: list[dict[str, Any]] = field(default_factory=list)
     cells: list[Cell] = field(default_factory=list)
     absent: list[dict[str, str]] = field(default_factory=list)
     asked: dict[str, Any] = field(default_factory=dict)
     asked_sentence: str = ""
-    own: dict[str, list[dict[str, Any]]] = field(default_factory=dict)  # new, known and healed self-differences
+    own: dict[str, list[dict[str, Any]]] = field(default_factory=dict)  # new, first, known and healed self-differences
     bench: str | None = None
     bench_baseline: str | None = None
     tolerance: float = TOLERANCE
@@ -159,16 +160,16 @@ class Judgement:
                 f"{len(self.healed):,} healed"
             )
             said += [f"healed: {named(row)}" for row in self.healed]
+            said += [f"asked for the first time: {named(row)}" for row in self.first]
             late = sum(cell.for_time for cell in self.cells)
             if late:
-                said.append(
-                    f"{late:,} verdicts are missing because their engines' time was over"
-                )
+                said.append(f"{late:,} verdicts are missing because their engines' time was over")
             fresh = sum(cell.documents - cell.common - cell.for_time for cell in self.cells)
             said += [f"{fresh:,} verdicts are of documents that the baseline did not ask"] if fresh > 0 else []
             said.append(self.asked_sentence)
-        for word in ("new", "healed"):
-            said += [f"{word} self-difference: {own(row)}" for row in self.own.get(word, ())]
+        for word in ("new", "healed", "first"):
+            text = "self-difference that was asked for the first time" if word == "first" else f"{word} self-difference"
+            said += [f"{text}: {own(row)}" for row in self.own.get(word, ())]
         said += [f"not comparable: {why}" for why in self.incomparable]
         if self.bench is not None:
             found = Counter(speed.verdict for speed in self.speeds)
@@ -191,7 +192,7 @@ class Judgement:
             "exit_code": self.exit_code,
             "run": asdict(self.run) if self.run else None,
             "baseline": asdict(self.baseline) if self.baseline else None,
-            "new": self.new, "known": self.known, "healed": self.healed, "absent": self.absent,
+            "new": self.new, "first": self.first, "known": self.known, "healed": self.healed, "absent": self.absent,
             "cells": [cell.to_json() for cell in self.cells],
             "asked": self.asked,
             "self": self.own,
@@ -222,9 +223,12 @@ def judge_run(
     now, before = ({name: row for name, row in history.divergences(db, one.id).items() if wanted(name[0], name[1])}
                    for one in (run, baseline))  # fmt: skip
     new = set(history.unlike(now, before))
-    found.new = [_shown(row) for name, row in now.items() if name in new]
     found.known = [_shown(row) for name, row in now.items() if name not in new]
     found.cells = cells(db, run.id, baseline.id, wanted)
+    # What the baseline had no time for is asked for the first time; if a document that it asked got worse, it is new.
+    late = _late(db, baseline.id) - {(cell.engine, cell.contract) for cell in found.cells if cell.worse}
+    found.new = [_shown(row) for name, row in now.items() if name in new and name[:2] not in late]
+    found.first = [_shown(row) for name, row in now.items() if name in new and name[:2] in late]
     # What was not asked has not healed: some document must be better.
     better = {(cell.engine, cell.contract) for cell in found.cells if cell.better}
     found.healed = [_shown(before[name]) for name in history.unlike(before, now) if name[:2] in better]
@@ -271,6 +275,16 @@ def cells(db: sqlite3.Connection, run: str, baseline: str, wanted: Wanted) -> li
         else:
             _compare(cell, db, was[0], row["id"], row["documents"])
     return list(found.values())
+
+
+def _late(db: sqlite3.Connection, run: str) -> set[tuple[str, str]]:
+    """Engines with a contract under which they were not asked everything in a run, because their time was over."""
+    rows = db.execute(
+        "SELECT DISTINCT rr.engine, c.name FROM run_result rr JOIN result r ON r.id = rr.result"
+        " JOIN contract c ON c.digest = r.contract WHERE rr.run = ? AND r.rows LIKE ?",
+        (run, f'[[-1, "unsupported", "{FOR_TIME}%'),
+    )
+    return {(row[0], row[1]) for row in rows}
 
 
 def _block_key(row: sqlite3.Row) -> BlockKey:
@@ -321,9 +335,12 @@ def absent(db: sqlite3.Connection, run: str, baseline: str, wanted: Wanted) -> l
 def judge_own(found: Judgement, now: Mapping[str, Any], before: Mapping[str, Any]) -> None:
     """Hold the self-differences of `audit --self --json` to those of the baseline."""
     mine, theirs = _own(now), _own(before)
+    asked = {_way(row) for row in before.get("rows", ())}
+    late = {_way(row)[:3] for row in before.get("rows", ()) if str(row["detail"]).startswith(FOR_TIME)}
     same = {_way(row) for row in now.get("rows", ()) if row["verdict"] == "same"}
     found.own = {
-        "new": [row for key, row in mine.items() if key not in theirs],
+        "new": [row for key, row in mine.items() if key not in theirs and not _first(row, asked, late)],
+        "first": [row for key, row in mine.items() if key not in theirs and _first(row, asked, late)],
         "known": [row for key, row in mine.items() if key in theirs],
         "healed": [row for row in theirs.values() if _way(row) in same],
     }
@@ -333,12 +350,13 @@ def _way(row: Mapping[str, Any]) -> tuple[str, ...]:
     return row["engine"], row["vocabulary"], row["corpus"], row["way"]
 
 
+def _first(row: Mapping[str, Any], asked: Collection[tuple[str, ...]], late: Collection[tuple[str, ...]]) -> bool:
+    """Whether the baseline had no time to ask for a way."""
+    return _way(row) not in asked and _way(row)[:3] in late
+
+
 def _own(report: Mapping[str, Any]) -> dict[tuple[str, ...], dict[str, Any]]:
-    return {
-        (*_way(row), row["verdict"]): row
-        for row in report.get("rows", ())
-        if row["verdict"] in FAILED
-    }
+    return {(*_way(row), row["verdict"]): row for row in report.get("rows", ()) if row["verdict"] in FAILED}
 
 
 # ---- speed

@@ -73,7 +73,9 @@ def run(
     budget = budget or Budget()
     named = list(corpora)
     for vocabulary in vocabularies:
-        for lane in lanes.subject(vocabulary, "off", "")[1]:
+        subjects = lanes.subject(vocabulary, "off", "")[1]
+        lanes.close()  # the hosts that told what the engines are; every way has a fresh one
+        for lane in subjects:
             for corpus, documents_of in named:
                 session = Session(lanes, lane, vocabulary, corpus, documents_of(vocabulary), wanted)
                 if budget.over(lane.engine):

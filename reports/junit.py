@@ -15,6 +15,7 @@ from tokassay.reports.visible import visible
 FAILING = ("differ", "flaky", "error", "crash", "timeout", "oom")
 VERIFYING = ("match", "declared")
 SLOW = ("slower", "lost")
+SKIPPED = {"known": "known", "first": "asked for the first time"}
 NO_TIME = "0"  # of a test: a gate measures none of its own
 Test = tuple[str, str, str, str, str]  # class, name, `passed`, `failure` or `skipped`, one line, the whole text
 
@@ -56,10 +57,10 @@ def _lines(text: str) -> str:
 
 def _suites(gate: Mapping[str, Any]) -> Iterator[tuple[str, list[Test]]]:
     """Each suite's name and tests: divergences, self-differences, cells by engine, speeds, and the gate as a whole."""
-    known = [*((row, "new") for row in gate["new"]), *((row, "known") for row in gate["known"])]
+    known = [(row, state) for state in ("new", "first", "known") for row in gate[state]]
     if known:
         yield "divergences", [_divergence(row, state) for row, state in known]
-    own = [(row, state) for state in ("new", "known") for row in (gate["self"] or {}).get(state, ())]
+    own = [(row, state) for state in ("new", "first", "known") for row in (gate["self"] or {}).get(state, ())]
     if own:
         yield "self-differences", [_own(row, state) for row, state in own]
     for engine in dict.fromkeys(cell["engine"] for cell in gate["cells"]):
@@ -79,14 +80,14 @@ def _divergence(row: Mapping[str, Any], state: str) -> Test:
     where, what = f"divergence.{row['engine']}.{row['contract']}", f"{row['verdict']}: {row['signature']}"
     count = f"{row['documents']} documents, first {row['first']}"
     text = "\n".join((row["explanation"], f"input: {row['input']}", count, row["command"]))
-    if state == "known":
-        return where, what, "skipped", f"known: {row['explanation']}", ""
+    if state != "new":
+        return where, what, "skipped", f"{SKIPPED[state]}: {row['explanation']}", ""
     return where, what, "failure", f"new: {row['explanation']}", text
 
 
 def _own(row: Mapping[str, Any], state: str) -> Test:
     where = f"self.{row['engine']}.{row['vocabulary']}"
-    line = f"{state}: {row['verdict']} {row.get('detail', '')}".strip()
+    line = f"{SKIPPED.get(state, state)}: {row['verdict']} {row.get('detail', '')}".strip()
     return where, f"{row['corpus']}, {row['way']}", "failure" if state == "new" else "skipped", line, line
 
 

@@ -50,14 +50,17 @@ def sarif(gate: Mapping[str, Any], version: str) -> str:
 
 
 def _results(gate: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    for state, rows in (("new", gate["new"]), ("unchanged", gate["known"]), ("absent", gate["healed"])):
+    for state, rows in (
+        ("new", gate["new"]), ("first", gate["first"]), ("unchanged", gate["known"]), ("absent", gate["healed"])
+    ):  # fmt: skip
         for row in rows:
             text = f"{row['engine']} under {row['contract']}: {row['explanation']} ({row['signature']})"
             further = {"input": row["input"], "documents": row["documents"], "command": visible(row["command"])}
             named = (row["engine"], row["contract"], row["signature"])
             yield _result(row["verdict"], state, text, row["corpus"], named, further)
     own = gate["self"] or {}
-    for state, rows in (("new", own.get("new", ())), ("unchanged", own.get("known", ()))):
+    for state, key in (("new", "new"), ("first", "first"), ("unchanged", "known")):
+        rows = own.get(key, ())
         for row in rows:
             text = f"{row['engine']} under {row['vocabulary']}, {row['way']}: {row['verdict']} {row.get('detail', '')}"
             way = (row["engine"], row["vocabulary"], row["corpus"], row["way"])
@@ -87,14 +90,17 @@ def message(text: str) -> str:
 def _result(
     rule: str, state: str, text: str, place: str, name: tuple[str, ...], further: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """One result. Its place is what was read: a corpus is no file of the repository, its name is a relative URI."""
+    """One result; one that is `first` is new, and no error.
+
+    Its place is what was read: a corpus is no file of the repository, its name is a relative URI.
+    """
     fingerprint = sha256("\n".join((rule, *name)).encode("utf-8", "surrogatepass")).hexdigest()
     uri = quote(visible(place).lstrip("/"), safe="/") or "."
     return {
         "ruleId": rule,
-        "level": {"new": "error", "unchanged": "note", "absent": "none"}[state],
+        "level": {"new": "error", "first": "note", "unchanged": "note", "absent": "none"}[state],
         "kind": "fail" if state != "absent" else "pass",
-        "baselineState": state,
+        "baselineState": "new" if state == "first" else state,
         "message": {"text": message(text)},
         "locations": [{"physicalLocation": {"artifactLocation": {"uri": uri}, "region": {"startLine": 1}}}],
         "partialFingerprints": {"tokassay/v1": fingerprint},

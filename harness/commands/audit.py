@@ -114,7 +114,8 @@ def audit(
 
         raise SystemExit(against_itself(request, console, as_json=as_json))
     try:
-        with Live(console, len(asked.corpora) * len(asked.vocabularies)) as live:
+        steps = len(asked.vocabularies) * sum(len(each.specials) for each in asked.corpora)
+        with Live(console, steps) as live:
             outcome = run_audit(request, live)
     except OracleFailure as error:
         print(f"tokassay: {error}; nothing can be said without it, see docs/METHODOLOGY.md", file=sys.stderr)

@@ -24,7 +24,7 @@ def nightly(
     roster: Roster = None,
     engine_minutes: Annotated[
         float, typer.Option(min=0.01, help="Time that one engine may work in the audit, and again against itself.")
-    ] = 30.0,
+    ] = 10.0,
     jobs: Annotated[int, typer.Option(min=0, help="Blocks at a time; 0: as many as there are processors.")] = 0,
     bench: Annotated[
         str | None, typer.Option(help="The words after `tokassay bench`; default --vocab gpt2 --text english --size 1.")

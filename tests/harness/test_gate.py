@@ -167,6 +167,15 @@ def test_which_verdict_is_worse(made: Made, before: str, now: str, code: int) ->
     assert made.judged("b", "a").exit_code == code
 
 
+def test_a_new_divergence_in_documents_that_the_baseline_did_not_ask(made: Made) -> None:
+    """No document got worse, and yet it is new."""
+    made.run("a", {"engine": "x"})
+    made.run("b", {"engine": "x"}, {"engine": "x", "block": "b1", "rows": WRONG})
+    found = made.judged("b", "a")
+    assert found.exit_code == 1 and len(found.new) == 1 and not any(cell.worse for cell in found.cells)
+    assert "3 verdicts are of documents that the baseline did not ask" in found.sentences()
+
+
 def test_the_same_name_under_another_contract_or_engine_is_new(made: Made) -> None:
     made.run("a", {"engine": "x", "rows": WRONG}, {"engine": "y"}, {"engine": "x", "contract": "cl100k"})
     made.run("b", {"engine": "x", "rows": WRONG}, {"engine": "y", "rows": WRONG, "version": "2"},
@@ -225,6 +234,19 @@ def test_what_there_was_no_time_for_is_neither_worse_nor_verified(made: Made) ->
     assert [row["engine"] for row in healed] == ["x"]  # what was not asked has not healed
     # And a baseline without time holds nobody to anything.
     assert made.judged("a", "c", engines=["y"]).exit_code == 4
+
+
+def test_what_is_found_where_the_baseline_had_no_time_is_no_regression(made: Made) -> None:
+    late = [[-1, "unsupported", "time: over"]]
+    made.run("a", {"engine": "x"}, {"engine": "x", "block": "b1", "rows": late})
+    made.run("b", {"engine": "x"}, {"engine": "x", "block": "b1", "rows": WRONG, "version": "2"})
+    found = made.judged("b", "a")
+    assert found.exit_code == 0 and not found.new and [row["signature"] for row in found.first] == ["traced merge"]
+    assert any(each.startswith("asked for the first time: x under gpt2") for each in found.sentences())
+    # Unless a document that the baseline did ask got worse.
+    made.run("c", {"engine": "x", "rows": WRONG, "version": "3"}, {"engine": "x", "block": "b1", "rows": late})
+    worse = made.judged("c", "a")
+    assert worse.exit_code == 1 and len(worse.new) == 1 and not worse.first
 
 
 def test_rows_asked_again_are_counted_by_reason(made: Made) -> None:
@@ -326,6 +348,12 @@ def test_self_differences_are_held_to_those_of_before(
     report["rows"][1] = {**row, "way": "whatever else there is", "verdict": "unsupported"}
     (tmp_path / "old").write_text(json.dumps(report), encoding="utf-8")
     assert gate(made, capsys, *words)[1]["self"]["healed"] == []  # what was not asked has not healed
+    report["rows"] = [row | {"way": "whatever else there is", "verdict": "unsupported", "detail": "time: over"}]
+    (tmp_path / "new").write_text(json.dumps(report), encoding="utf-8")
+    report["rows"] = [row | {"way": "order"}]
+    (tmp_path / "old").write_text(json.dumps(report), encoding="utf-8")
+    code, found = gate(made, capsys, *words)
+    assert code == 0 and [each["way"] for each in found["self"]["first"]] == ["order"]
 
 
 # ---- speed
@@ -402,6 +430,14 @@ def test_the_tolerance_is_what_is_stated() -> None:
     for now, tolerance, code in ((1050, 0.05, 0), (1055, 0.05, 3), (1055, 0.06, 0), (1001, 0.0, 3)):
         assert compared(bench("b", {"x": [now] * 7}), before, tolerance).exit_code == code
     assert compared(bench("b", {"x": [900] * 7}), before).speeds[0].verdict == "faster"
+
+
+def test_an_interval_that_reaches_the_limit_is_no_slow_down() -> None:
+    """The ratio alone would be 0.91."""
+    found = compared(bench("b", {"x": [900, 960, 1040, 1100, 1150, 1200, 1300]}), bench("a", {"x": [1000] * 7}))
+    (speed,) = found.speeds
+    assert speed.ratio == pytest.approx(0.909, abs=0.001) and (speed.high or 0) > 0.95
+    assert speed.verdict == "same" and found.exit_code == 0
 
 
 def test_a_speed_that_lost_its_proof_is_a_mismatch() -> None:

@@ -46,7 +46,7 @@ def gate(**changes: Any) -> dict[str, Any]:
     run = {"id": "b" * 12, "started": "2026-11-30T02:00:00+00:00", "finished": "2026-11-30T03:00:00+00:00"}
     return {
         "schema": "tokassay.gate/1", "exit_code": 0, "run": run, "baseline": {**run, "id": "a" * 12}, "new": [],
-        "known": [], "healed": [], "absent": [], "cells": [cell()], "asked": {}, "self": {}, "bench": None,
+        "first": [], "known": [], "healed": [], "absent": [], "cells": [cell()], "asked": {}, "self": {}, "bench": None,
         "bench_baseline": None, "tolerance": 0.05, "not_comparable": [], "speeds": [],
         "sentences": ["all is as it was"], **copy.deepcopy(changes),
     }  # fmt: skip
@@ -60,6 +60,7 @@ def everything() -> dict[str, Any]:
     return gate(
         exit_code=1,
         new=[divergence(), divergence(**hostile)],
+        first=[divergence(signature="first", verdict="oom")],
         known=[divergence(signature="known", verdict="crash")],
         healed=[divergence(signature="healed", **{"explanation": HOSTILE})],
         absent=[{"engine": HOSTILE, "contract": "gpt2"}],
@@ -139,6 +140,7 @@ def test_what_fails_and_what_does_not() -> None:
     place = "divergence.tok,ie.gpt2"
     assert states["divergences", place, "differ: traced merge"] == (True, False)
     assert states["divergences", place, "crash: known"] == (False, True)
+    assert states["divergences", place, "oom: first"] == (False, True)
     place = "tok,ie.gpt2.specials-off"
     assert states["tok,ie", place, "fuzz:300, bytes, encode"] == (False, False)
     assert states["tok,ie", place, "fuzz:300, bytes, decode"] == (False, True)
@@ -209,7 +211,7 @@ def test_sarif_has_a_result_for_each_thing_found() -> None:
         key = result["ruleId"], result["baselineState"]
         counts[key] = counts.get(key, 0) + 1
     assert counts == {
-        ("differ", "new"): 2, ("crash", "unchanged"): 1, ("differ", "absent"): 1, ("self", "new"): 1,
+        ("differ", "new"): 2, ("oom", "new"): 1, ("crash", "unchanged"): 1, ("differ", "absent"): 1, ("self", "new"): 1,
         ("self", "unchanged"): 1, ("worse", "new"): 1, ("absent", "new"): 1, ("slower", "new"): 1, ("lost", "new"): 1,
     }  # fmt: skip
     assert run["invocations"][0]["exitCode"] == 1
