@@ -139,7 +139,7 @@ class Row:
         said = [f"{self.corpus.name}: {count:,} of {self.corpus.documents:,} documents have other ids ({parts})"]
         if self.differ.get("unicode") == count:
             said.append(
-                "each of them holds a code point that Unicode versions class differently: none differs on text without"
+                "each of them holds a code point that Unicode versions from 15.0 on class differently"
             )
         return said + self.first.lines()
 
