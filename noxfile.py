@@ -34,7 +34,7 @@ def fetched(session: nox.Session, name: str) -> None:
     suite = tomllib.loads(Path(f"harness/presets/{name}.toml").read_text(encoding="utf-8"))
     made = (
         "battery", "lengths", "classes", "concat", "fuzz", "specials", "sample", "around", "versions", "borders",
-        "added", "runs", "collisions", "repeats",
+        "added", "runs", "collisions", "codepoints", "repeats",
     )
     specs = [table["spec"] for table in suite["corpus"]]
     session.run("tokassay", "corpora", "fetch", *(spec for spec in specs if spec.partition(":")[0] not in made))

@@ -11,6 +11,7 @@ from pathlib import Path
 from tokassay.corpora import added, borders, collisions, runs, versions
 from tokassay.corpora.around import open_around
 from tokassay.corpora.battery import open_battery
+from tokassay.corpora.codepoints import open_codepoints
 from tokassay.corpora.concat import open_concat
 from tokassay.corpora.corpus import Corpus
 from tokassay.corpora.document import CorpusError
@@ -119,6 +120,11 @@ def _sample(asked: Asked) -> Corpus:
     return open_sample()
 
 
+def _codepoints(asked: Asked) -> Corpus:
+    asked.nothing()
+    return open_codepoints(asked.spec)
+
+
 def _repeats(asked: Asked) -> Corpus:
     asked.nothing()
     return open_repeats(asked.spec)
@@ -144,6 +150,7 @@ SOURCES: dict[str, tuple[Callable[[Asked], Corpus], str]] = {
     "borders": (_borders, "real text changed at the borders of its tokens; borders:N documents (4,000 unless told)"),
     "added": (_added, "what stands beside, between and inside of added tokens; added:N more that are drawn"),
     "runs": (_runs, "very long runs of each class, to a megabyte; runs:small, runs:N"),
+    "codepoints": (_codepoints, "every assigned code point behind a space, a letter and a digit"),
     "repeats": (_repeats, "one character said 2 to 9 times, where ties are decided"),
     "collisions": (_collisions, "words that poor keys take for one another; collisions:N (4,000 unless told)"),
 }

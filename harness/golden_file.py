@@ -1,4 +1,4 @@
-"""Files of `tokassay freeze`: an engine's ids on stated corpora, as digests and in full (docs/FORMATS.md#frozen-ids).
+"""Files of `tokassay freeze`: an engine's ids on stated corpora, as digests and in full (docs/FORMATS.md#frozen-files).
 
 Nothing in a file depends on when or where in the file system it was made: the same ids give the same bytes.
 """

@@ -6,20 +6,21 @@ they are the same, and where they part first. It needs no oracle, so any file th
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from types import TracebackType
 
 import numpy as np
 from tokassay.corpora.corpus import ContentHash
-from tokassay.corpora.versions import UNICODE_VERSIONS, runs
 from tokassay.engines.client import Unsupported
 from tokassay.engines.roster import EngineSpec
 from tokassay.harness import known, transformers_guard
 from tokassay.harness.blocks import Block, Names
 from tokassay.harness.compare import REJECT, Output, differing
-from tokassay.harness.domains import DOMAINS
+from tokassay.harness.domains import DOMAINS, UNICODE_VERSIONS, read_table
 from tokassay.harness.errors import INFRASTRUCTURE, InputError
 from tokassay.harness.golden_file import Frozen, Golden
 from tokassay.harness.guard_ask import Asking, find_target, relative, seen_from, special_texts
@@ -27,9 +28,9 @@ from tokassay.harness.guard_result import Checked, Divergence, Row, listed
 from tokassay.harness.load import Loaded, load_vocabulary
 from tokassay.harness.pieces import token_spans, view
 
-# What is frozen unless asked otherwise: structure, real text, code points that Unicode versions class differently, and
-# ties.
-CORPORA = ("battery", "sample", "versions", "repeats")
+# What is frozen unless asked otherwise: structure, real text, code points that Unicode versions class differently, all
+# code points there are, and ties.
+CORPORA = ("battery", "sample", "versions", "codepoints", "repeats")
 WITH_SPECIALS = "specials:200"  # added to them where the vocabulary has special or added tokens
 WINDOW = 5  # ids shown on either side of the first that differs
 ENDINGS = ("ids", "reject", "failure")
@@ -306,12 +307,28 @@ def _whole_characters(document: bytes, start: int, end: int) -> bytes:
 
 
 def _code_points(data: bytes) -> list[str]:
-    """The code points of `data` that Unicode versions class differently, in words; at most four."""
+    """The code points of `data` beyond ASCII with their category in each of our Unicode versions; at most four."""
     said = []
-    for letter in dict.fromkeys(data.decode("utf-8", "ignore")):
-        point = ord(letter)
-        for first, last, labels in runs():
-            if first <= point <= last:
-                pairs = zip(labels, UNICODE_VERSIONS, strict=True)
-                said.append(f"U+{point:04X} is " + ", ".join(f"{label} in {version}" for label, version in pairs))
-    return said[:4]
+    for letter in [one for one in dict.fromkeys(data.decode("utf-8", "ignore")) if not one.isascii()][:4]:
+        labels = category(ord(letter))
+        if len(set(labels)) == 1:
+            told = f"{labels[0]} in Unicode {UNICODE_VERSIONS[0]} to {UNICODE_VERSIONS[-1]}"
+        else:
+            pairs = zip(labels, UNICODE_VERSIONS, strict=True)
+            told = ", ".join(f"{label} in {version}" for label, version in pairs)
+        said.append(f"U+{ord(letter):04X} is {told}")
+    return said
+
+
+@cache
+def _tables() -> list[list[tuple[int, int, str]]]:
+    return [read_table(version)[0] for version in UNICODE_VERSIONS]
+
+
+def category(point: int) -> list[str]:
+    """The general category of a code point in each version of `UNICODE_VERSIONS`; Cn where a table does not have it."""
+    found = []
+    for table in _tables():
+        place = bisect_right(table, point, key=lambda row: row[0]) - 1
+        found.append(table[place][2] if place >= 0 and point <= table[place][1] else "Cn")
+    return found

@@ -139,7 +139,7 @@ class Row:
         said = [f"{self.corpus.name}: {count:,} of {self.corpus.documents:,} documents have other ids ({parts})"]
         if self.differ.get("unicode") == count:
             said.append(
-                "each of them holds a code point that Unicode versions class differently: none differs on text without"
+                "each of them holds a code point that Unicode versions from 15.0 on class differently"
             )
         return said + self.first.lines()
 
@@ -176,7 +176,8 @@ class Checked:
             where = listed([row.corpus.name for row in wrong])
             parts.append(f"{count:,} of {documents:,} documents have other ids, in {where}")
         elif documents:
-            parts.append(f"all {documents:,} documents of {len(self.rows)} corpora have the frozen ids")
+            corpora = f"{len(self.rows)} corpora" if len(self.rows) > 1 else "1 corpus"
+            parts.append(f"all {documents:,} documents of {corpora} have the frozen ids")
         else:
             parts.append("nothing was compared")
         if self.settings:

@@ -30,6 +30,25 @@ CONFIG = (
 GENERATION = ("bos_token_id", "eos_token_id", "pad_token_id")
 # Parts of tokenizer.json that are told by their digest, with the words for them.
 STAGES = ("normalizer", "pre_tokenizer", "decoder", "truncation", "padding")
+# What a changed setting does, by the setting's name: told behind the values.
+EFFECTS = {
+    "bos_token": "another token begins a text, where one is put there",
+    "eos_token": "another token ends a text, and generation",
+    "pad_token": "another token fills up a batch",
+    "unk_token": "another token stands for what is not known",
+    "add_bos_token": "whether a text begins with BOS",
+    "add_eos_token": "whether a text ends with EOS",
+    "add_prefix_space": "whether a space is put before a text",
+    "clean_up_tokenization_spaces": "whether decoded text loses spaces before punctuation",
+    "model_max_length": "where texts are cut",
+    "padding_side": "on which side a batch is filled up",
+    "truncation_side": "which end of a long text is cut off",
+    "chat_template": "prompts are built otherwise",
+    "ids put around a text": "every text that is encoded with special tokens has other ids",
+    "eos_token_id": "generation stops at other ids",
+    "tokenizer_class": "transformers runs other code, which may change all else",
+    "split_special_tokens": "whether the text of special tokens is ordinary text",
+}
 FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 MOST = 1 << 30
 SHOWN = 160
@@ -83,7 +102,7 @@ def compare(frozen: Mapping[str, Any], now: Mapping[str, Any]) -> list[Change]:
     """Every setting that is not as it was, in the order of the names."""
     names = sorted({*frozen, *now})
     return [
-        Change(name, frozen.get(name), now.get(name), _sentence(name, frozen, now))
+        Change(name, frozen.get(name), now.get(name), _sentence(name, frozen, now) + _effect(name))
         for name in names
         if (name in frozen) != (name in now) or canonical_json(frozen.get(name)) != canonical_json(now.get(name))
     ]
@@ -103,6 +122,12 @@ def _sentence(name: str, frozen: Mapping[str, Any], now: Mapping[str, Any]) -> s
         ]
         return f"{name}: {'; '.join(parts)}"
     return f"{name} was {_shown(old)} and is {_shown(new)}"
+
+
+def _effect(name: str) -> str:
+    """What a change of this setting does, in brackets; "" where the values say it."""
+    found = EFFECTS.get(name.partition(": ")[2])
+    return f" ({found})" if found else ""
 
 
 def _shown(value: Any) -> str:

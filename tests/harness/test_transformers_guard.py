@@ -113,6 +113,13 @@ def test_each_change_is_one_sentence(name: str, tmp_path: Path) -> None:
     assert len(changes) == 1 and changes[0].sentence.startswith(sentence), changes
 
 
+def test_a_sentence_says_what_it_does(tmp_path: Path) -> None:
+    changes = compare(
+        settings(folder(tmp_path / "a")), settings(folder(tmp_path / "b", config={**CONFIG, "add_bos_token": False}))
+    )
+    assert changes[0].sentence.endswith("add_bos_token was true and is false (whether a text begins with BOS)")
+
+
 def test_nothing_changed_in_a_file_written_otherwise(tmp_path: Path) -> None:
     before = settings(folder(tmp_path / "a"))
     path = folder(tmp_path / "b", config=dict(reversed(CONFIG.items())))
