@@ -137,7 +137,9 @@ def judge_figure(
 ) -> dict[str, Any]:
     """The figure's row: its verdict, why, and its cells."""
     cells = list(cells_of(claim, figure, evidence))
-    if unmet(figure, evidence) or unlike_contracts(claim, figure, evidence):
+    if figure.kind != "load_ms" and any(one["voids"] for one in divergences):
+        cells = [void(cell) for cell in cells]
+    elif unmet(figure, evidence) or unlike_contracts(claim, figure, evidence):
         cells = [{**cell, "outcome": UNJUDGED} if cell["measured"] else cell for cell in cells]
     verdict, why = _verdict(claim, figure, evidence, divergences, cells)
     claimed = {"value": figure.value, "low": figure.low, "high": figure.high}
@@ -146,6 +148,14 @@ def judge_figure(
         "against": figure.against or None, "cores": figure.cores or None, "per_core": figure.per_core,
         "parts": list(figure.parts) or None, "verdict": verdict, "why": why, "cells": cells,
     }
+
+
+def void(cell: dict[str, Any]) -> dict[str, Any]:
+    """The cell without its speed: there is none where the engine's ids are wrong on a neutral document."""
+    if cell["measured"] is None:
+        return cell
+    blank = dict.fromkeys(("measured", "engine_mb_s", "baseline_mb_s", "share", "share_per_core"))
+    return {**cell, **blank, "outcome": DIFFERS, "detail": "no speed: the engine's ids are wrong elsewhere"}
 
 
 def _verdict(

@@ -156,6 +156,9 @@ def test_the_gate_voids_what_every_text_allows() -> None:
     assert found["verdict"] == VOID
     assert "b is cut after c" in found["figures"][0]["why"]
     assert found["divergences"][0]["command"].startswith("tokassay diff fast")
+    shown = {"measured", "share", "engine_mb_s", "baseline_mb_s"}
+    for one in found["figures"][0]["cells"]:
+        assert one["outcome"] == "void" and all(one[name] is None for name in shown)
 
 
 def test_the_gate_in_another_domain_is_told_and_voids_nothing() -> None:
