@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -146,6 +146,7 @@ class Measured:
     irregular: list[int]
     form: str
     round_trip_ns: int
+    late_ns: list[int] = field(default_factory=list)  # CPU time that other threads used after the call had returned
 
 
 @dataclass(frozen=True)
@@ -337,16 +338,19 @@ class Host:
         repeat: int = 1,
         threads: int | None = None,
         start_ns: int | None = None,
+        form: str = "",
     ) -> Measured:
         """Time `op` over a block: a list of documents, or the body that frames.pack_documents made of one.
 
         `start_ns`: a reading of time.perf_counter_ns() at which the clock starts, so that two hosts start together.
+        `form`: the type that documents are handed over as, or how they lie in files (one of hello's `readers`).
         """
         body = _packed(documents)
         size = frames.documents_in(body)
         self._measured = op, size
         start = time.perf_counter_ns()
-        more = {} if start_ns is None else {"start_ns": start_ns}
+        more: dict[str, Any] = {} if start_ns is None else {"start_ns": start_ns}
+        more |= {"form": form} if form else {}
         head, _ = self._request("measure", body, op=op, repeat=repeat, threads=threads or self.threads, **more)
         return self._as_measured(head, op, size, repeat, time.perf_counter_ns() - start)
 
@@ -369,6 +373,7 @@ class Host:
                 irregular=head["irregular"],
                 form=head["form"],
                 round_trip_ns=took,
+                late_ns=head.get("late_ns", [0] * repeat),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise self._garbage(f"reply to measure lacks {error}") from error
@@ -531,11 +536,19 @@ class Host:
     @property
     def peak_bytes(self) -> int:
         """The most memory that was resident so far, in bytes; 0 where the platform does not tell."""
+        return self._status("VmHWM:")
+
+    @property
+    def resident_bytes(self) -> int:
+        """The memory that is resident now, in bytes; 0 where the platform does not tell."""
+        return self._status("VmRSS:")
+
+    def _status(self, name: str) -> int:
         try:
             text = Path(f"/proc/{self._process.pid}/status").read_text(encoding="ascii", errors="replace")
         except OSError:
             return 0
-        return next((int(line.split()[1]) << 10 for line in text.splitlines() if line.startswith("VmHWM:")), 0)
+        return next((int(line.split()[1]) << 10 for line in text.splitlines() if line.startswith(name)), 0)
 
     def _check_memory(self) -> None:
         try:

@@ -35,7 +35,7 @@ import tempfile
 import traceback
 from array import array
 from operator import gt, length_hint
-from time import perf_counter_ns, process_time_ns, sleep
+from time import perf_counter_ns, process_time_ns, sleep, thread_time_ns
 from typing import Any, BinaryIO, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 MAGIC = b"TKA1"
@@ -255,10 +255,20 @@ def build_columns(kind: str, rows: Any, outcome: Outcome) -> Columns:
 
 
 class Clock(NamedTuple):
-    """Wall and CPU nanoseconds of the timed part (CPU: of all threads of the process)."""
+    """Wall and CPU nanoseconds of the timed part (CPU: of all threads of the process).
+
+    `others_ns` is what all threads but this one had used when the clock stopped: what they use later, while ids are
+    copied, is work that was left over.
+    """
 
     ns: int
     cpu_ns: int
+    others_ns: int = 0
+
+
+def others_ns() -> int:
+    """CPU nanoseconds that all threads of the process but this one have used."""
+    return process_time_ns() - thread_time_ns()
 
 
 def wait_until(when: Optional[int]) -> None:
@@ -287,7 +297,7 @@ def each(call: Callable[[Any], Any], items: List[Any]) -> Tuple[List[Any], Optio
             rows = [call(item) for item in coming]
         except BaseException as error:
             problem = Problem(len(items) - length_hint(coming) - 1, type(error).__name__, message_of(error))
-        clock = Clock(perf_counter_ns() - wall, process_time_ns() - cpu)
+        clock = Clock(perf_counter_ns() - wall, process_time_ns() - cpu, others_ns())
     return rows, problem, clock
 
 
@@ -319,7 +329,7 @@ def each_carefully(
         wall += perf_counter_ns() - start
         cpu += process_time_ns() - start_cpu
         rows.append(row)
-    return rows, Clock(wall, cpu)
+    return rows, Clock(wall, cpu, others_ns())
 
 
 def counts_of(offsets: Any) -> Tuple[int, int, array[int]]:
@@ -387,7 +397,7 @@ class Batch:
                 out = self.call(items, self.threads)
             except BaseException as error:
                 problem = error
-            clock = Clock(perf_counter_ns() - wall, process_time_ns() - cpu)
+            clock = Clock(perf_counter_ns() - wall, process_time_ns() - cpu, others_ns())
         if problem is None:
             try:
                 self.form = form_of(out)
@@ -438,6 +448,7 @@ class Pass(NamedTuple):
     columns_ns: int
     form: str
     ids: Optional[Columns]  # of a decode: the engine's own ids that were decoded
+    late_ns: int = 0  # CPU time of other threads between the clock's stop and the end of copying
 
 
 class Host:
@@ -531,10 +542,10 @@ class Host:
         call = getattr(adapter, "prepare_batch", adapter.prepare) if op in BATCHES else adapter.prepare
         if op == "encode_files":
             call = bytes  # the files are written in the call
-        elif form:
-            if form not in getattr(adapter, "forms", ()):
-                raise Unsupported("the engine's adapter has no form %s" % form)
+        elif form and form in getattr(adapter, "forms", ()):
             call = adapter.forms[form]
+        elif form and type(call(b"")).__name__ != form:
+            raise Unsupported("the engine's adapter has no form %s" % form)
         start = perf_counter_ns()
         try:
             items = [call(document) for document in documents]
@@ -552,12 +563,26 @@ class Host:
     def once(
         self, op: str, documents: List[bytes], threads: int, when: Optional[int] = None, form: str = ""
     ) -> Pass:
-        """One pass of `op` over a block, timed; it begins at `when`, a reading of the monotonic clock."""
+        """One pass of `op` over a block, timed; it begins at `when`, a reading of the monotonic clock.
+
+        `form`: another type that documents are handed over as, or how they lie in files.
+        """
+        if op != "encode_files":
+            return self.timed(op, documents, threads, when, form)
+        with tempfile.TemporaryDirectory() as folder:
+            return self.timed(op, documents, threads, when, form, folder)
+
+    def timed(
+        self, op: str, documents: List[bytes], threads: int, when: Optional[int], form: str, folder: str = ""
+    ) -> Pass:
+        """`once`, with a folder for the files that `encode_files` reads."""
         adapter, size, rejects = self.ready(op), len(documents), self.rejects()
         outcome = Outcome(size)
         items, live, prepare_ns = self.prepare(op, documents, outcome, form)
         ids: Optional[Columns] = None
-        call: Callable[..., Any] = self.reading(form) if op == "encode_files" else getattr(adapter, op)
+        call: Callable[..., Any] = getattr(adapter, op)
+        if op == "encode_files":
+            call = self.reading(form, items, folder)
         if op in DECODES:
             rows, _ = each_carefully(adapter.encode, items, live, outcome, rejects)
             ids_rows = spread(rows, live, size)
@@ -581,7 +606,7 @@ class Host:
                     out[raised.at] = None
         else:
             batch = Batch(call, threads, outcome, rejects, op)
-            out, problem, clock = batch.whole(items) if items else ([], None, Clock(0, 0))
+            out, problem, clock = batch.whole(items) if items else ([], None, Clock(0, 0, others_ns()))
             if problem is not None:
                 outcome.irregular = True
                 out = batch.halve(items, live, problem)
@@ -593,33 +618,43 @@ class Host:
         if len(live) != size:
             out = spread(as_rows(out), live, size)
         columns = build_columns(KINDS[op], out, outcome)
-        return Pass(columns, outcome, clock, prepare_ns, perf_counter_ns() - start, form, ids)
+        late_ns = max(others_ns() - clock.others_ns, 0)
+        return Pass(columns, outcome, clock, prepare_ns, perf_counter_ns() - start, form, ids, late_ns)
 
-    def reading(self, reader: str) -> Callable[[List[bytes], int], Any]:
-        """`encode_files` over documents in memory: they are written as `reader` says, and read by the engine."""
+    def reading(self, reader: str, ready: List[bytes], folder: str) -> Callable[[List[bytes], int], Any]:
+        """`encode_files` over documents in memory, which lie in files as `reader` says.
+
+        Those of `ready` are written to `folder` now, before any clock; others (a part of them, after a failure) in the
+        call.
+        """
         if reader not in getattr(self.adapter, "readers", ()):
             raise Unsupported("the engine reads no files as %r" % reader)
+        source: Any = None
+        with contextlib.suppress(Exception):  # of a document that no such file can hold: the call says it again
+            source = written(reader, ready, folder)
 
         def read(documents: List[bytes], threads: int) -> Any:
-            with tempfile.TemporaryDirectory() as folder:
-                return self.adapter.encode_files(reader, written(reader, documents, folder), threads)
+            if documents is ready and source is not None:
+                return self.adapter.encode_files(reader, source, threads)
+            with tempfile.TemporaryDirectory() as other:
+                return self.adapter.encode_files(reader, written(reader, documents, other), threads)
 
         return read
 
     def measure(self, head: Dict[str, Any], body: memoryview) -> Dict[str, Any]:
         """Time `op` over the documents `repeat` times; each repetition's own output is hashed afterwards."""
         op, threads = head["op"], int(head.get("threads", self.threads))
-        if op in SELF:
+        if op in SELF and op != "encode_files":
             raise Unsupported("%s is asked, and not timed" % op)
         documents = split_documents(body)
         lengths = array("Q", map(len, documents))
         reply: Dict[str, Any] = {"ns": [], "cpu_ns": [], "digest": [], "irregular": []}
-        reply.update(prepare_ns=0, hash_ns=0)
+        reply.update(prepare_ns=0, hash_ns=0, late_ns=[])
         ids_digest = None
         for repetition in range(int(head.get("repeat", 1))):
             self.kept_columns = None
             with collector_off():  # until the rows are gone: walking a million ids costs more than hashing them
-                done = self.once(op, documents, threads, head.get("start_ns"))
+                done = self.once(op, documents, threads, head.get("start_ns"), head.get("form", ""))
             start = perf_counter_ns()
             digest = done.columns.digest(lengths)
             if done.columns.kind == "ids":
@@ -630,6 +665,7 @@ class Host:
             reply["prepare_ns"] += done.prepare_ns
             reply["ns"].append(done.clock.ns)
             reply["cpu_ns"].append(done.clock.cpu_ns)
+            reply["late_ns"].append(done.late_ns)
             reply["digest"].append(digest)
             if done.outcome.irregular:
                 reply["irregular"].append(repetition)

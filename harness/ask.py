@@ -13,12 +13,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from tokassay.engines.client import Host, HostError, HostFailure, HostTimeout, Unsupported
+from tokassay.engines.client import KINDS, Host, HostError, HostFailure, HostTimeout, Unsupported
 from tokassay.engines.frames import pack_buffer
 from tokassay.harness.blocks import Block, offsets_of
 from tokassay.harness.compare import OTHER, Output, joined
 
-KIND = {"encode": "ids", "encode_batch": "ids", "decode": "texts", "offsets": "spans"}
+BATCHES = ("encode_batch", "batch_flat", "batch_list", "encode_files", "whole")  # may share out among threads
 # How long culprits of an engine are isolated, over all contracts and blocks, and how many of a block at least. Others
 # get the block's own verdict, marked as not isolated. A start and load took 0.2 to 0.5 s on GPT-2, so a
 # minute is over a hundred culprits: an engine that dies of a byte that is everywhere has shown by then what it dies of.
@@ -73,6 +73,7 @@ class Asker:
         self._open = open_host
         self._host: Host | None = None
         self.threads = threads
+        self.form = ""  # the type that documents are handed over as; "": the usual one
         self.restarts = -1
         self._isolating = isolating or Isolating()
 
@@ -102,7 +103,7 @@ class Asker:
             return self._step(operation, block, error)
 
     def _measure(self, operation: str, body: bytes) -> Answer:
-        reply = self.host.measure(body, operation, threads=self._threads(operation))
+        reply = self.host.measure(body, operation, threads=self._threads(operation), form=self.form)
         answer = Answer(
             reply.digest[-1],
             reply.ids,
@@ -120,7 +121,7 @@ class Asker:
         return answer
 
     def _threads(self, operation: str) -> int:
-        return self.threads if operation == "encode_batch" else 1
+        return self.threads if operation in BATCHES else 1
 
     def kept(self) -> Output:
         """The output of the last timed call itself."""
@@ -128,11 +129,12 @@ class Asker:
 
     def again(self, operation: str, body: bytes) -> Output:
         """The same documents asked outside of any timed call."""
-        return Output.from_frames(self.host.encode(body, operation, threads=self._threads(operation)).output)
+        reply = self.host.encode(body, operation, threads=self._threads(operation), form=self.form)
+        return Output.from_frames(reply.output)
 
     def _step(self, operation: str, block: Block, first: HostFailure) -> Answer:
         """Every document by itself, in order, in a fresh host."""
-        kind = KIND[operation]
+        kind = KINDS[operation]
         empty = np.zeros(0, np.uint8) if kind == "texts" else np.zeros(0, np.uint32)
         none = Output(np.array([OTHER], np.uint8), np.zeros(1, np.uint64), empty, kind)
         parts: list[Output] = []

@@ -1,33 +1,45 @@
-"""How fast, of those that are right: fresh processes, in turns, each timed call's own output against the reference.
+"""How fast, of those that are right: fresh processes in a drawn order, each timed call's own output verified.
 
-A cell is a vocabulary, a text and an entry point. For each repetition every engine runs once, one after the other, in
-a process of its own on one processor: it loads (not timed), encodes half `a` of the text (`cold`: its first pass) and
-then half `b`, which it has not seen (`warm`), and, only where asked, `a` again (`replay`). The digest of the output
-of each timed call must be that of the reference on the same half; one that is not ends the engine's part in the cell.
+A cell is a vocabulary, a text, an entry point and a number of threads. In each round every engine runs once, in an
+order drawn for that round, in a process of its own on processors of its own: it loads (not timed), encodes half `a` of
+the text (`cold`: its very first call) and then half `b`, which it has not seen (`warm`), and, only where asked, `a`
+again (`replay`); in a second process, where asked, `a` after one small call (`first`). The digest of the output of
+every call, the untimed ones too, must be that of the reference on the same text; one that is not ends the engine's
+part in that state and in those that follow it in the process.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
 from tokassay.engines.client import Host, HostFailure, Measured
 from tokassay.engines.roster import EngineSpec
 from tokassay.harness.compare import Output, differing
-from tokassay.harness.contract import GREEDY
+from tokassay.harness.contract import GREEDY, Contract
 from tokassay.harness.errors import InputError
-from tokassay.harness.hosts import find_spec, open_host, target
+from tokassay.harness.hosts import ORACLE, find_spec, open_host, target
 from tokassay.harness.load import Loaded
 from tokassay.harness.rates import EXACT, UNVERIFIED, VOID, Row, compare
+from tokassay.harness.resample import orders
 from tokassay.harness.texts import Half, Text
 
-COLD, WARM, REPLAY = STATES = ("cold", "warm", "replay")
-WHOLE = "whole"
+COLD, FIRST, WARM, REPLAY = STATES = ("cold", "first", "warm", "replay")
+WHOLE, DECODE, FILE = "whole", "decode", "file"
 ENTRIES = (WHOLE, "documents-list", "batch-flat", "batch-list")
+MORE_ENTRIES = ("str", "bytes", FILE)  # the plain call with documents of that type; the engine's reader of files
+ALIASES = {"batch": "batch-flat"}
+THREADED = ("batch-flat", WHOLE, "batch-list", FILE)  # entries that several threads can be told to share
+READERS = ("separated", "jsonl", "files")  # how documents lie in a file, the first that an engine reads
+OPS = {"str": "encode", "bytes": "encode", FILE: "encode_files"}
+SMALL = b"The quick brown fox jumps over 13 lazy dogs; it isn't the first time.\n"  # before the state `first`
+LATE_NS, LATE_SHARE = 5_000_000, 0.2  # CPU time of other threads after a call has returned: above both it is work
 REFERENCES = ("tiktoken", "tokenizers")  # the second for texts that the first cannot encode at all
 # For one pretoken of any length, whose scan overflows both: the first one's merging alone. That the text is one
 # pretoken is by construction, and seen at a size that both can scan.
@@ -37,6 +49,10 @@ PLAIN = "oracle"
 RIVALS = ("gigatoken", "snaptokens", "quicktok-v1", "splintr-rs", "fastokens")
 ENGINES = ("dat-bpe", *RIVALS)
 REFERENCE_TIMEOUT_S = 900.0
+
+
+# The passes of one process: state ("" for one that is only led up to) and the half of the text, or SMALL.
+CHAINS = (((COLD, "a"), (WARM, "b"), (REPLAY, "a")), (("", "small"), (FIRST, "a")))
 
 
 @dataclass(frozen=True)
@@ -65,16 +81,28 @@ class Expected:
 
 @dataclass(frozen=True)
 class Cell:
-    """What is measured at once: one vocabulary, text and entry point."""
+    """What is measured at once: one vocabulary, text, entry point and number of threads."""
 
     loaded: Loaded
     text: Text
     entry: str
+    threads: int = 1
 
     @property
     def cut(self) -> bool:
         """Whether the text is cut into documents."""
         return self.entry != WHOLE
+
+    @property
+    def wall(self) -> bool:
+        """Whether engines are compared by wall time: CPU time is what several threads do not save."""
+        return self.threads > 1
+
+    @property
+    def name(self) -> str:
+        """The cell in words."""
+        more = f", {self.threads} threads" if self.threads > 1 else ""
+        return f"{self.loaded.name}, {self.text.kind}, {self.entry}{more}"
 
 
 @dataclass
@@ -95,8 +123,13 @@ class Result:
 
 
 def contestant(written: str, roster: Mapping[str, EngineSpec]) -> Contestant:
-    """NAME, or NAME[option=value,option=value] with integers, true, false or words. Raises InputError."""
-    name, bracket, rest = written.partition("[")
+    """NAME, NAME[option=value,option=value] with integers, true, false or words; LABEL=NAME and NAME#2 are the same
+    engine under another name. Raises InputError."""
+    label, equals, named = written.partition("=")
+    if not equals or named.startswith("=") or not re.fullmatch(r"[\w.#+-]+", label):
+        label, named = written, written
+    named = re.sub(r"#\d+$", "", named)
+    name, bracket, rest = named.partition("[")
     spec = find_spec(name, roster, "--engines")
     if bracket and not rest.endswith("]"):
         raise InputError(f"{written} is not closed", where="--engines", remedy="write NAME[option=value]")
@@ -109,7 +142,19 @@ def contestant(written: str, roster: Mapping[str, EngineSpec]) -> Contestant:
         if key in options:
             raise InputError(f"{written} gives {key} twice", where="--engines", remedy="leave one of them")
         options[key] = _value(value.strip())
-    return Contestant(written, spec, options)
+    return Contestant(label, spec, options)
+
+
+def relabelled(found: Sequence[Contestant]) -> list[Contestant]:
+    """The same ones, every label once: the second of a name is NAME#2."""
+    seen: Counter[str] = Counter()
+    made = []
+    for one in found:
+        seen[one.label] += 1
+        made.append(replace(one, label=f"{one.label}#{seen[one.label]}") if seen[one.label] > 1 else one)
+    if len({one.label for one in made}) < len(made):
+        raise InputError("two engines have one label", where="--engines", remedy="write LABEL=NAME")
+    return made
 
 
 def accepted(option: str, spec: EngineSpec, where: str) -> str:
@@ -150,7 +195,22 @@ def opener(
 
 def op_of(entry: str) -> str:
     """The host's operation for an entry point."""
-    return entry.replace("-", "_")
+    return OPS.get(entry, entry.replace("-", "_"))
+
+
+def form_of(entry: str, host: Host) -> str:
+    """The type that documents are handed over as for an entry point, or how they lie in files; "": the usual one."""
+    if entry == FILE:
+        readers = host.hello().get("readers", ())
+        return next((reader for reader in READERS if reader in readers), "")
+    return entry if entry in MORE_ENTRIES else ""
+
+
+def held_to(who: Contestant, cell: Cell) -> Contract:
+    """The contract that a contestant is held to by the entry point of a cell, in its own variants."""
+    contract = target(who.spec.name, cell.loaded.contract, {who.spec.name: who.spec}).contract
+    policy = who.spec.byte_policies.get("encode_batch") if cell.entry.startswith("batch") else None
+    return contract.with_variants(byte_policy=policy) if policy else contract
 
 
 class NoReference(Exception):
@@ -166,9 +226,9 @@ class Reference:
 
     def __init__(
         self, whos: Sequence[Contestant], open_one: Opener, piece: Contestant | None = None,
-        plain: Contestant | None = None,
+        plain: Contestant | None = None, oracle: Callable[[Loaded, Contract], Host] | None = None,
     ) -> None:
-        self.whos, self._open, self._piece, self._plain = whos, open_one, piece, plain
+        self.whos, self._open, self._piece, self._plain, self._oracle = whos, open_one, piece, plain, oracle
         self._known: dict[tuple[str, str, bool], Expected] = {}
         self.sources: set[str] = set()  # all that were believed
 
@@ -198,6 +258,30 @@ class Reference:
             except HostFailure as error:
                 said.append(f"{who.label}: {error.verdict}: {error.detail}")
         raise NoReference("; ".join(said))
+
+    def of(self, who: Contestant | None, cell: Cell, half: Half) -> Expected:
+        """What is right for one contestant in a cell (None: under the contract that is asked for).
+
+        On neutral text that is the same for all. On any other it is what the oracle says under the contestant's own
+        declared variants. Raises NoReference.
+        """
+        if cell.text.domain == "neutral" or half.data == SMALL:
+            return self.expected(cell.loaded, half, cell.cut)
+        contract = cell.loaded.contract if who is None else held_to(who, cell)
+        key = (contract.digest, half.sha256, cell.cut)
+        if key not in self._known:
+            if self._oracle is None or contract.algorithm == "opaque":
+                raise NoReference("there is no oracle for what is not neutral")
+            try:
+                with self._oracle(cell.loaded, contract) as host:
+                    host.timeout_s = max(host.timeout_s, REFERENCE_TIMEOUT_S)
+                    told = host.measure(half.body(cell.cut), "encode")
+                    source = f"{ORACLE}, {contract.byte_policy}@{contract.unicode}"
+                    self._known[key] = Expected(told.digest[0], Output.from_frames(host.kept()), source)
+            except HostFailure as error:
+                raise NoReference(f"{ORACLE}: {error.verdict}: {error.detail}") from error
+            self.sources.add(source)
+        return self._known[key]
 
     def source(self, loaded: Loaded, half: Half) -> str:
         """Who said what is right on a whole text; "" where nobody can."""
@@ -235,68 +319,139 @@ def run_cell(
     reference: Reference,
     states: Sequence[str] = (COLD, WARM),
     repeat: int = 7,
+    seed: int | None = None,
+    barred: Mapping[str, Barred] | None = None,
     tick: Callable[[str], None] = lambda _: None,
 ) -> list[Result]:
-    """Every contestant `repeat` times in turns: A B C A B C. One result for each state asked for."""
-    halves = {COLD: cell.text.a, WARM: cell.text.b, REPLAY: cell.text.a}
+    """Every contestant once in each of `repeat` rounds, in an order that `seed` draws for each (None: A B C, always).
+
+    One result for each state asked for. `barred`: by label, those that are not measured, and why.
+    """
     needed = [state for state in STATES if state in states]
-    results = {state: _result(cell, state, halves[state], contestants, reference) for state in needed}
-    for _ in range(repeat):
-        for place, who in enumerate(contestants):
-            tick(who.label)
+    results = {state: _result(cell, state, contestants, reference, barred or {}) for state in needed}
+    fixed = [list(range(len(contestants)))] * repeat
+    drawn = fixed if seed is None else orders(len(contestants), repeat, f"{seed} {cell.name}")
+    for order in drawn:
+        for place in order:
+            tick(contestants[place].label)
             rows = {state: result.rows[place] for state, result in results.items()}
-            if any(row.verdict == EXACT for row in rows.values()):
-                _one(cell, who, rows, halves, open_one, reference)
+            for chain in chains(needed):
+                if any(rows[state].verdict == EXACT for state, _ in chain if state in rows):
+                    _one(cell, contestants[place], chain, rows, open_one, reference)
     for result in results.values():
-        compare(result.rows)
+        compare(result.rows, wall=cell.wall)
     return [results[state] for state in needed]
 
 
+@dataclass(frozen=True)
+class Barred:
+    """Why a contestant is not measured in a cell, and the command that shows it."""
+
+    verdict: str
+    detail: str
+    command: str = ""
+
+
+def chains(states: Sequence[str]) -> list[tuple[tuple[str, str], ...]]:
+    """The passes of each process that these states need: no further than the last that is asked for."""
+    found = []
+    for chain in CHAINS:
+        wanted = [at for at, (state, _) in enumerate(chain) if state in states]
+        if wanted:
+            found.append(chain[: wanted[-1] + 1])
+    return found
+
+
+def half_of(text: Text, which: str) -> Half:
+    """Half `a` or `b` of a text, or the small text that goes before."""
+    return {"a": text.a, "b": text.b}.get(which) or Half(SMALL, text.a.document)
+
+
 def _result(
-    cell: Cell, state: str, half: Half, contestants: Sequence[Contestant], reference: Reference
+    cell: Cell, state: str, contestants: Sequence[Contestant], reference: Reference, barred: Mapping[str, Barred]
 ) -> Result:
     """Rows to fill; where nothing can verify them, rows that say so."""
+    half = half_of(cell.text, next(which for chain in CHAINS for one, which in chain if one == state))
     rows = [Row(who.label) for who in contestants]
+    for row in rows:
+        if row.engine in barred:
+            why = barred[row.engine]
+            row.fail(why.verdict, why.detail, why.command)
     try:
-        right = reference.expected(cell.loaded, half, cell.cut)
+        right = reference.of(None, cell, half)
         return Result(cell, state, half, right.digest, right.source, rows, int(right.output.counts.sum()))
     except NoReference as error:
         for row in rows:
-            row.fail(UNVERIFIED, str(error))
+            if row.verdict == EXACT:
+                row.fail(UNVERIFIED, str(error))
         return Result(cell, state, half, "", "", rows)
 
 
 def _one(
     cell: Cell,
     who: Contestant,
+    chain: Sequence[tuple[str, str]],
     rows: dict[str, Row],
-    halves: dict[str, Half],
     open_one: Opener,
     reference: Reference,
 ) -> None:
-    """One fresh process: the passes that lead to the last state asked for; times go to `rows`."""
-    last = max(STATES.index(state) for state in rows)
-    op = op_of(cell.entry)
+    """One fresh process: the passes of a chain, every one verified; times go to `rows`."""
+    open_rows = [rows[state] for state, _ in chain if state in rows]
     try:
         with open_one(who, cell.loaded) as host:
-            for state in STATES[: last + 1]:
-                half = halves[state]
-                told = host.measure(half.body(cell.cut), op)
+            form = form_of(cell.entry, host)
+            for state, which in chain:
+                half = half_of(cell.text, which)
+                told = host.measure(half.body(cell.cut), op_of(cell.entry), form=form)
                 row = rows.get(state)
-                if row is None or row.verdict != EXACT:
+                if row is not None and row.verdict != EXACT:
                     continue
-                expected = reference.expected(cell.loaded, half, cell.cut)
-                if told.digest[0] != expected.digest or told.irregular:
-                    row.fail(VOID, first_difference(told, Output.from_frames(host.kept()), expected.output))
-                    continue
-                row.form = told.form
-                row.cpu_ns.append(told.cpu_ns[0])
-                row.ns.append(told.ns[0])
-                row.peak_bytes = max(row.peak_bytes, host.peak_bytes)
+                wrong = fault(cell, who, half, told, host, reference)
+                if wrong:
+                    # Those that come later build on this pass: what they would be worth is not known either.
+                    at = [one for one, _ in chain].index(state)
+                    for later, _ in chain[at:]:
+                        if later in rows and rows[later].verdict == EXACT:
+                            before = "" if later == state else f"in the pass before it ({state or 'a small call'}): "
+                            rows[later].fail(VOID, before + wrong)
+                    return
+                if row is not None:
+                    row.form = told.form
+                    row.cpu_ns.append(told.cpu_ns[0])
+                    row.ns.append(told.ns[0])
+                    row.peak_bytes = max(row.peak_bytes, host.peak_bytes)
     except HostFailure as error:
-        for row in rows.values():
+        for row in open_rows:
             if row.verdict == EXACT:
                 row.fail(error.verdict, error.detail)
+
+
+def fault(cell: Cell, who: Contestant, half: Half, told: Measured, host: Host, reference: Reference) -> str:
+    """What is wrong with a timed call's own output, in words; "" where it is the reference's and was all done."""
+    try:
+        expected = reference.of(who, cell, half)
+    except NoReference as error:
+        return f"nothing to verify it by: {error}"
+    if cell.entry == DECODE:
+        if told.ids_digest != expected.digest:
+            return "the ids that it decodes, its own, are not the reference's"
+        expected = decoded(half, expected)
+    if told.digest[0] != expected.digest or told.irregular:
+        return first_difference(told, Output.from_frames(host.kept()), expected.output)
+    if told.rejects:
+        return f"{told.rejects} of {half.documents(cell.cut)} documents are rejected as declared; the rest has no speed"
+    late = told.late_ns[0]
+    if late > max(LATE_NS, LATE_SHARE * told.cpu_ns[0]):
+        return f"other threads went on working after the call had returned: {late / 1e6:.1f} ms of CPU time"
+    return ""
+
+
+def decoded(half: Half, ids: Expected) -> Expected:
+    """What decoding must give: the documents themselves, which are well-formed."""
+    edges = np.array(half.borders, np.uint64)
+    counts = np.diff(edges)
+    output = Output(np.zeros(len(counts), np.uint8), counts, np.frombuffer(half.data, np.uint8), "texts")
+    return Expected(output.digest(counts), output, ids.source)
 
 
 def first_difference(told: Measured, got: Output, right: Output) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tokassay.harness.bench import COLD, WHOLE, Cell, Contestant, Opener, Reference, Result, run_cell
+from tokassay.harness.bench import COLD, WHOLE, Barred, Cell, Contestant, Opener, Reference, Result, run_cell
 from tokassay.harness.load import Loaded
 from tokassay.harness.rates import Spread
 from tokassay.harness.texts import load_text
@@ -64,6 +64,7 @@ def run_growth(
     kinds: Sequence[tuple[str, int]] = CRAFTED,
     small: int = SMALL,
     repeat: int = 3,
+    barred: Mapping[str, Barred] | None = None,
     tick: Callable[[str], None] = lambda _: None,
 ) -> list[GrowthRow]:
     """Each kind at `small` and at its own size in bytes, whole, cold: a row a kind, size and engine."""
@@ -73,7 +74,8 @@ def run_growth(
         for size in (small, large):
             cell = Cell(loaded, load_text(kind, size), WHOLE)
             (result,) = run_cell(
-                cell, contestants, open_one=open_one, reference=reference, states=(COLD,), repeat=repeat, tick=tick
+                cell, contestants, open_one=open_one, reference=reference, states=(COLD,), repeat=repeat,
+                barred=barred, tick=tick,
             )
             _take(own, result, size)
             reference.forget()

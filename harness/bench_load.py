@@ -6,12 +6,22 @@ engine's package is in neither figure (it is the interpreter's), the loading of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from tokassay.engines.client import HostFailure
-from tokassay.harness.bench import COLD, WARM, Contestant, NoReference, Opener, Reference, first_difference, op_of
+from tokassay.harness.bench import (
+    COLD,
+    WARM,
+    Barred,
+    Contestant,
+    NoReference,
+    Opener,
+    Reference,
+    first_difference,
+    op_of,
+)
 from tokassay.harness.compare import Output
 from tokassay.harness.load import Loaded
 from tokassay.harness.rates import EXACT, UNVERIFIED, VOID, percentile, spread
@@ -61,6 +71,7 @@ def run_load(
     reference: Reference,
     open_cold: Opener | None = None,
     repeat: int = 7,
+    barred: Mapping[str, Barred] | None = None,
     tick: Callable[[str], None] = lambda _: None,
 ) -> list[LoadRow]:
     """Every contestant `repeat` times in turns: a row each, warm. `half` is the text whose ids the first call gives.
@@ -71,6 +82,9 @@ def run_load(
     ways = [(COLD, open_cold)] if open_cold else []
     turns = [(who, state, way) for who in contestants for state, way in (*ways, (WARM, open_one))]
     rows = [LoadRow(who.label, state) for who, state, _ in turns]
+    for row in rows:
+        if bar := (barred or {}).get(row.engine):
+            row.verdict, row.detail = bar.verdict, bar.detail
     try:
         right = reference.expected(loaded, half, False)
     except NoReference as error:

@@ -5,20 +5,23 @@ Tables are made from the object and from nothing else, so that a stored `--json`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
 from tokassay.harness.bench import Result
+from tokassay.harness.bench_rank import KEY, key_of
 from tokassay.harness.bench_sweep import knee, speeds
 from tokassay.harness.rates import EXACT, geometric_mean, row_json
 
-SCHEMA = "tokassay.bench/1"
+SCHEMA = "tokassay.bench/2"
+OURS = "◆"  # the mark of our own engine
 SHORT = 256  # documents below so many bytes are shown as nanoseconds a call
 MEAN_OF = ("english", "verses", "code", "mixed", "cjk")  # the kinds that a geometric mean is taken over
 STATES = {
     "cold": "cold: first pass of a fresh process, load excluded",
+    "first": "first: first pass after one small call",
     "warm": "warm: after other text of the same kind",
     "replay": "replay: the same bytes a second time",
 }
@@ -39,12 +42,17 @@ def cell_json(result: Result) -> dict[str, Any]:
     size, documents = len(result.half.data), result.documents
     return {
         "vocab": result.cell.loaded.name,
+        "contract": result.cell.loaded.contract.digest,
         "text": result.cell.text.kind,
+        "sha256": result.half.sha256,
+        "domain": result.cell.text.domain,
         "entry": result.cell.entry,
         "state": result.state,
+        "threads": result.cell.threads,
         "bytes": size,
         "documents": documents,
         "tokens": result.tokens,
+        "bytes_token": round(size / result.tokens, 4) if result.tokens else None,
         "digest": result.digest,
         "reference": result.source,
         "engines": [row_json(row, size, documents) for row in result.rows],
@@ -57,18 +65,17 @@ def means(cells: Sequence[dict[str, Any]], subject: str) -> list[dict[str, Any]]
     for key in _keys(cells):
         ratios = {
             cell["text"]: row["ratio"]["median"]
-            for cell in cells
-            if (cell["vocab"], cell["entry"], cell["state"]) == key and cell["text"] in MEAN_OF
+            for cell in _own(cells, key)
+            if cell["text"] in MEAN_OF
             for row in cell["engines"]
             if row["engine"] == subject and row["ratio"]
         }
         mean = geometric_mean(ratios.values())
         if mean is not None:
-            vocab, entry, state = key
-            found.append(
-                {"vocab": vocab, "entry": entry, "state": state, "engine": subject, "ratio": float(f"{mean:.5g}"),
-                 "texts": list(ratios)}
-            )
+            found.append({
+                **dict(zip(KEY, key, strict=True)), "engine": subject, "ratio": float(f"{mean:.5g}"),
+                "texts": list(ratios),
+            })
     return found
 
 
@@ -86,8 +93,8 @@ def voids(report: dict[str, Any]) -> list[str]:
     """Every row that has no figure, and why, in words."""
     found = []
     for cell in report["cells"]:
-        place = f"{cell['vocab']}, {cell['text']}, {cell['entry']}, {cell['state']}"
-        found += [_why(place, row["engine"], row["verdict"], row["detail"]) for row in cell["engines"]]
+        place = f"{cell['vocab']}, {cell['text']}, {cell['entry']}, {cell['state']}{_threads(cell)}"
+        found += [_why(place, row["engine"], row["verdict"], row["detail"], row["command"]) for row in cell["engines"]]
     for row in report["load"]:
         found.append(_why(f"{row['vocab']}, load, {row['state']}", row["engine"], row["verdict"], row["detail"]))
     for row in report["growth"]:
@@ -99,8 +106,9 @@ def voids(report: dict[str, Any]) -> list[str]:
     return [one for one in found if one]
 
 
-def _why(place: str, engine: str, verdict: str, detail: str) -> str:
-    return "" if verdict == EXACT else f"{engine} ({place}): {verdict}" + (f": {detail}" if detail else "")
+def _why(place: str, engine: str, verdict: str, detail: str, command: str = "") -> str:
+    words = f": {detail}" * bool(detail) + f"; shown by: {command}" * bool(command)
+    return "" if verdict == EXACT else f"{engine} ({place}): {verdict}{words}"
 
 
 # -- tables -----------------------------------------------------------------------------------------------
@@ -112,37 +120,93 @@ def tables(report: dict[str, Any], *, tokens: bool = False) -> list[Table]:
         return [switch_table(report), *ablation_tables(report)]
     if report.get("sweep"):
         return sweep_tables(report)
-    return [*speed_tables(report, tokens=tokens), *load_tables(report), *growth_tables(report), *thread_tables(report)]
+    return [
+        *speed_tables(report, tokens=tokens), *ranking_tables(report), *memory_tables(report), *load_tables(report),
+        *growth_tables(report), *thread_tables(report), *proof_tables(report),
+    ]  # fmt: skip
 
 
 def speed_tables(report: dict[str, Any], *, tokens: bool = False) -> list[Table]:
     """One for each vocabulary, entry point and state: texts down, engines across, the subject's ratio last."""
     made, subject = [], report["subject"]
-    for vocab, entry, state in _keys(report["cells"]):
-        own = [
-            cell for cell in report["cells"] if (cell["vocab"], cell["entry"], cell["state"]) == (vocab, entry, state)
-        ]
+    for key in _keys(report["cells"]):
+        own = _own(report["cells"], key)
         engines = [row["engine"] for row in own[0]["engines"]]
         ratio = f"{subject} / best rival"
-        table = Table(
-            f"{vocab}, {entry}, {STATES[state]}", ["text", *engines, *([ratio] if subject in engines else []), "ids"]
-        )
+        table = Table(_title(key), ["text", *engines, *([ratio] if subject in engines else []), "ids"])
         for cell in own:
             rows = {row["engine"]: row for row in cell["engines"]}
             shown = [_figure(cell, rows[engine]) + (_ids(cell, rows[engine]) if tokens else "") for engine in engines]
             last = [_ratio(rows[subject])] if subject in rows else []
             table.rows.append([cell["text"], *shown, *last, cell["digest"][:8]])
         for mean in report["means"]:
-            if (mean["vocab"], mean["entry"], mean["state"]) == (vocab, entry, state) and len(mean["texts"]) > 1:
+            if key_of(mean) == key and len(mean["texts"]) > 1:
                 blanks = [""] * len(engines)
                 table.rows.append([f"geometric mean of {len(mean['texts'])}", *blanks, f"{mean['ratio']:.2f}", ""])
         if own:
-            table.notes.append(_forms(report, entry, engines))
+            table.notes.append(_forms(report, own[0]["entry"], engines))
+        if own and own[0]["threads"] > 1:
+            table.notes.append("Megabytes a second of wall time, and so the ratios.")
         if tokens:
             table.notes.append("M ids/s: millions of ids a second, at the median speed. Ids of two vocabularies are no "
                                "common unit; megabytes are.")
         made.append(table)
     return made
+
+
+def ranking_tables(report: dict[str, Any]) -> list[Table]:
+    """Who is first, where more than one engine is ranked: over which cells, and how many each verified."""
+    made = []
+    for one in report["ranking"]:
+        if len(one["engines"]) < 2 and not one["apart"]:
+            continue
+        title = _title(tuple(one[name] for name in KEY))
+        table = Table(
+            f"Ranking{', apart' if one['apart'] else ''}: {title}",
+            ["engine", "MB/s, geometric mean", "to the first", "cells verified"],
+        )
+        for row in one["engines"]:
+            mark = f" {OURS}" if row["ours"] else ""
+            ratio = _interval(row["ratio"]) if row["ratio"] else "–"
+            covered = f"{row['verified']} of {row['asked']}"
+            table.rows.append([f"{row['engine']}{mark}", _short(row["mb_s"]), ratio, covered])
+        for row in one["unverified"]:
+            mark = f" {OURS}" if row["ours"] else ""
+            table.rows.append([f"{row['engine']}{mark}", "–", "–", f"0 of {row['asked']}"])
+        table.notes.append(f"Over {', '.join(one['cells'])}. {OURS}: our own engine; it gets what the others get.")
+        made.append(table)
+    return made
+
+
+def memory_tables(report: dict[str, Any]) -> list[Table]:
+    """Resident memory of a pass of its own: the most, and what is left after the calls; in the last state asked for."""
+    made = []
+    for vocab in dict.fromkeys(cell["vocab"] for cell in report["cells"]):
+        own = [cell for cell in report["cells"] if cell["vocab"] == vocab]
+        last = {(cell["text"], cell["entry"], cell["threads"]): cell for cell in own}
+        table = Table(f"{vocab}: memory", ["text", "entry", "engine", "peak, MB", "steady, MB", "allocations"])
+        for cell in last.values():
+            for row in cell["engines"]:
+                if row["steady_bytes"]:
+                    counted = "not countable" if row["allocations"] is None else f"{row['allocations']:,}"
+                    sizes = [f"{row[name] / 1e6:.0f}" for name in ("peak_bytes", "steady_bytes")]
+                    place = [cell["text"], cell["entry"] + _threads(cell), row["engine"]]
+                    table.rows.append([*place, *sizes, counted])
+        if table.rows:
+            made.append(table)
+    return made
+
+
+def proof_tables(report: dict[str, Any]) -> list[Table]:
+    """Which build passed the gate suite, by which entry point and in which domain."""
+    if not report["proofs"]:
+        return []
+    table = Table("Proofs", ["engine", "vocabulary", "entry", "threads", "domain", "documents", "passed", "detail"])
+    for one in report["proofs"]:
+        passed = "yes" if one["passed"] else "no"
+        words = [one["engine"], one["vocab"], one["entry"], str(one["threads"]), one["domain"]]
+        table.rows.append([*words, f"{one['documents']:,}", passed, one["detail"]])
+    return [table]
 
 
 def load_tables(report: dict[str, Any]) -> list[Table]:
@@ -200,14 +264,28 @@ def thread_tables(report: dict[str, Any]) -> list[Table]:
     return made
 
 
-def _keys(cells: Iterable[dict[str, Any]]) -> list[tuple[str, str, str]]:
-    return list(dict.fromkeys((cell["vocab"], cell["entry"], cell["state"]) for cell in cells))
+def _keys(cells: Iterable[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    return list(dict.fromkeys(map(key_of, cells)))
+
+
+def _own(cells: Iterable[dict[str, Any]], key: tuple[Any, ...]) -> list[dict[str, Any]]:
+    return [cell for cell in cells if key_of(cell) == key]
+
+
+def _title(key: tuple[Any, ...]) -> str:
+    named = dict(zip(KEY, key, strict=True))
+    domain = "" if named["domain"] == "neutral" else f"{named['domain']}, "
+    return f"{named['vocab']}, {domain}{named['entry']}{_threads(named)}, {STATES[named['state']]}"
+
+
+def _threads(cell: Mapping[str, Any]) -> str:
+    return f", {cell['threads']} threads" if cell["threads"] > 1 else ""
 
 
 def _figure(cell: dict[str, Any], row: dict[str, Any]) -> str:
     """Megabytes a second, or nanoseconds a call where documents are short; the verdict where there is no figure."""
     short = cell["documents"] > 1 and cell["bytes"] / cell["documents"] < SHORT
-    figure = row["ns_call"] if short else row["mb_s"]
+    figure = row["ns_call"] if short else row["wall_mb_s"] if cell["threads"] > 1 else row["mb_s"]
     return _spread(figure, row) + (" ns" if short and figure else "")
 
 
@@ -233,8 +311,13 @@ def _tail(value: float | None) -> str:
 def _ratio(row: dict[str, Any]) -> str:
     if not row["ratio"]:
         return "–"
-    ratio = row["ratio"]
-    return f"{ratio['median']:.2f} ({ratio['min']:.2f}–{ratio['max']:.2f}) {row['ratio_to']}"
+    return f"{_interval(row['ratio'])} {row['ratio_to']}"
+
+
+def _interval(ratio: dict[str, Any]) -> str:
+    """A ratio with its interval, and whether it tells the two apart."""
+    unresolved = "" if ratio["resolved"] else ", not resolvable"
+    return f"{ratio['median']:.2f} ({ratio['low']:.2f}–{ratio['high']:.2f}){unresolved}"
 
 
 def _forms(report: dict[str, Any], entry: str, engines: Sequence[str]) -> str:
@@ -255,10 +338,10 @@ def ablation_tables(report: dict[str, Any]) -> list[Table]:
     """One for each vocabulary, entry point and state: switches down, texts across. A figure is the CPU time with the
     switch off over that with everything on, paired by repetition: above 1 it pays."""
     made = []
-    for vocab, entry, state in _keys(report["cells"]):
-        own = [c for c in report["cells"] if (c["vocab"], c["entry"], c["state"]) == (vocab, entry, state)]
+    for key in _keys(report["cells"]):
+        own = _own(report["cells"], key)
         labels = [row["engine"] for row in own[0]["engines"]]
-        table = Table(f"{vocab}, {entry}, {STATES[state]}", ["", *(cell["text"] for cell in own)])
+        table = Table(_title(key), ["", *(cell["text"] for cell in own)])
         for place, label in enumerate(labels):
             table.rows.append([label, *(_without(cell["engines"][0], cell["engines"][place]) for cell in own)])
         table.notes.append(
@@ -281,11 +364,9 @@ def _without(on: dict[str, Any], off: dict[str, Any]) -> str:
 def sweep_tables(report: dict[str, Any]) -> list[Table]:
     """One for each vocabulary, entry point and state: sizes of the cache down, texts across, megabytes a second."""
     made = []
-    for vocab, entry, state in _keys(report["cells"]):
-        own = [c for c in report["cells"] if (c["vocab"], c["entry"], c["state"]) == (vocab, entry, state)]
-        table = Table(
-            f"{vocab}, {entry}, {STATES[state]}", ["entries", "memory", *(f"{cell['text']}, MB/s" for cell in own)]
-        )
+    for key in _keys(report["cells"]):
+        own = _own(report["cells"], key)
+        table = Table(_title(key), ["entries", "memory", *(f"{cell['text']}, MB/s" for cell in own)])
         for place, point in enumerate(report["sweep"]["points"]):
             shown = [_spread(speeds(cell)[place], cell["engines"][place]) for cell in own]
             table.rows.append([point["engine"], _memory(point["bytes"]), *shown])
@@ -319,9 +400,10 @@ def markdown(report: dict[str, Any], *, tokens: bool = False) -> str:
         f"One thread, kept on processor {report['cpu']}, unless a table says otherwise.",
         "",
         "Every figure is of a call whose own output has the SHA-256 digest of the reference's ids on the same text "
-        f"({references}); the column *ids* begins it. Median (least–greatest) of {report['repeat']} repetitions, "
-        "engines in turns, each in a fresh process. Megabytes (10^6 bytes) of input a second of CPU time. A ratio is "
-        "that of CPU times of the same repetition, to the exact rival with the best median.",
+        f"({references}); the column *ids* begins it. Median (least–greatest) of {report['repeat']} rounds, each "
+        f"engine once a round in a fresh process, in an order drawn with seed {report['order_seed']}. Megabytes (10^6 "
+        "bytes) of input a second of CPU time. A ratio is that of CPU times of the same round, to the exact rival with "
+        "the best median: median (95 % interval); where the interval contains 1, the two are *not resolvable*.",
         "",
         "| engine | version | options |",
         "|---|---|---|",
@@ -336,6 +418,9 @@ def markdown(report: dict[str, Any], *, tokens: bool = False) -> str:
         digests = f"{text['a']['sha256'][:8]}, {text['b']['sha256'][:8]}"
         sources = ", ".join(text["sources"]) or "generated"
         lines.append(f"| {text['kind']} | {text['title']} | {sources} | {sizes} | {digests} |")
+    if report["warnings"]:
+        lines += ["", "What made the machine imprecise:", ""]
+        lines += [f"- {one['what']}. To mend it, {one['remedy']}." for one in report["warnings"]]
     for table in tables(report, tokens=tokens):
         lines += ["", f"## {table.title}", "", *markdown_table(table)]
         lines += [line for note in table.notes for line in ("", note)]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import secrets
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -18,50 +20,71 @@ from tokassay.engines.environments import cache_root, installed
 from tokassay.engines.roster import EngineSpec, load_roster
 from tokassay.harness import ablation
 from tokassay.harness.bench import (
+    ALIASES,
+    COLD,
+    DECODE,
     ENGINES,
     ENTRIES,
+    MORE_ENTRIES,
     PIECE,
     PLAIN,
     REFERENCES,
     STATES,
+    THREADED,
+    WARM,
     WHOLE,
+    Barred,
     Cell,
     Contestant,
     Opener,
     Reference,
     contestant,
     elsewhere,
+    op_of,
     opener,
+    relabelled,
     run_cell,
 )
 from tokassay.harness.bench_growth import CRAFTED, run_growth
 from tokassay.harness.bench_load import FIRST, run_load
+from tokassay.harness.bench_memory import run_memory
+from tokassay.harness.bench_rank import rankings
 from tokassay.harness.bench_report import SCHEMA, cell_json, means, measured
 from tokassay.harness.bench_sweep import describe, points
 from tokassay.harness.bench_threads import run_threads
 from tokassay.harness.environment import capture
 from tokassay.harness.errors import AGREED, NOTHING, InputError
-from tokassay.harness.hosts import find_spec, nearest
+from tokassay.harness.hosts import ORACLE, find_spec, nearest, open_host
 from tokassay.harness.load import Loaded, load_vocabulary
 from tokassay.harness.page_cache import drop
-from tokassay.harness.texts import Half, entries_of, kinds, load_text, missing
+from tokassay.harness.precision import Watch
+from tokassay.harness.proof import LIGHT, Gate, build_of
+from tokassay.harness.store import Store
+from tokassay.harness.suites import Suite, load_suite
+from tokassay.harness.texts import Half, Text, entries_of, kinds, load_corpus, load_text, missing
 
 VOCABULARIES = ("gpt2", "cl100k")
 TEXTS = ("english", "verses", "code", "mixed", "cjk", "unique")
 THREADS_TEXT, THREADS_BYTES = "code", 34_000_000
-THREADED = ("batch-flat", WHOLE)
+SCALED = ("batch-flat", WHOLE)
 GROWTH_REPEAT = 3
 CPU = 1
 PROFILE = "dat-bpe[profile=true]"
+OURS = "this repository"  # the home of our own engines in the roster
 Tick = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is asked for; an empty tuple stands for the default. `size` is bytes of each half of a text."""
+    """What is asked for; an empty tuple stands for the default. `size` is bytes of each half of a text.
+
+    `threads` are numbers of threads, each with cells of its own; `scaling` is the section of two threads beside two
+    processes. `proof` names the gate suite.
+    """
 
     vocabularies: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
+    corpora: tuple[str, ...] = ()
     entries: tuple[str, ...] = ()
     engines: tuple[str, ...] = ()
     states: tuple[str, ...] = ()
@@ -71,7 +94,8 @@ class Plan:
     tables: bool = True
     load: bool = False
     growth: bool = False
-    threads: bool = False
+    threads: tuple[int, ...] = (1,)
+    scaling: bool = False
     ablation: bool = False
     sweep: bool = False
     switches: Path | None = None
@@ -79,13 +103,20 @@ class Plan:
     roster: tuple[Path, ...] = ()
     command: str = "tokassay bench"
     usable: tuple[int, ...] = ()  # processors
+    decode: bool = False
+    domain: str = "neutral"
+    seed: int = 0
+    store: Path = Path("tokassay.sqlite")
+    proof: str = LIGHT
 
 
 def run(plan: Plan, console: Console) -> dict[str, Any]:
-    """Measure what the plan asks for; the report's object. Raises InputError before anything is measured."""
+    """Measure what the plan asks for; the report's object, which is also in the store. Raises InputError before
+    anything is measured."""
     begun = datetime.now(UTC)
     roster = load_roster(*plan.roster)
     plan = checked(plan)
+    suite = load_suite(plan.proof)
     switches = ablation.switches(plan.switches) if plan.ablation else []
     if plan.sweep:
         who = points(roster)
@@ -95,61 +126,141 @@ def run(plan: Plan, console: Console) -> dict[str, Any]:
     reference = Reference(
         [contestant(name, roster) for name in REFERENCES], opener(roster), contestant(PIECE, roster),
         contestant(PLAIN, roster),
+        oracle=lambda loaded, contract: open_host(ORACLE, loaded, contract, roster=roster, cpu_limit=False),
     )
     report: dict[str, Any] = {
         "schema": SCHEMA,
+        "id": secrets.token_hex(6),
         "command": plan.command,
         "started": begun.isoformat(timespec="seconds"),
         "tokassay": version("tokassay"),
         "machine": {**capture(), "load_average": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None},
         "cpu": plan.cpu,
         "repeat": plan.repeat,
+        "order_seed": plan.seed,
         "subject": who[0].label,
+        "warnings": [],
         "engines": [],
         "texts": [],
         "switches": [vars(one) for one in switches],
         "sweep": describe(who) if plan.sweep else None,
+        "proofs": [],
         "cells": [],
+        "ranking": [],
         "means": [],
         "load": [],
         "growth": [],
         "threads": [],
     }
-    with alone(console), elsewhere([plan.cpu]), progress(console) as bar:
-        report["engines"] = [about(one, vocabularies, opener(roster), refuse=True) for one in who]
-        run_all(plan, roster, who, vocabularies, reference, report, bar)
-    report["references"] = sorted(reference.sources)
-    report["means"] = means(report["cells"], report["subject"])
-    report["finished"] = datetime.now(UTC).isoformat(timespec="seconds")
-    report["exit_code"] = AGREED if measured(report) else NOTHING
+    store = Store(plan.store)
+    with closing(store), closing(Proofs(store, roster, suite, plan, report)) as proofs, alone(console):
+        bench = Bench(plan, roster, who, vocabularies, reference, proofs, report)
+        watch = Watch(processors_of(plan, max(plan.threads)))
+        watch.start()
+        with elsewhere([plan.cpu]), progress(console) as bar:
+            report["engines"] = [about(one, vocabularies, opener(roster), refuse=True) for one in who]
+            bench.all(bar)
+        watch.stop()
+        report["warnings"] = watch.warnings
+        report["references"] = sorted(reference.sources)
+        report["means"] = means(report["cells"], report["subject"])
+        if not plan.ablation and not plan.sweep:
+            report["ranking"] = rankings(report["cells"], [one.label for one in who if one.spec.home == OURS])
+        report["finished"] = datetime.now(UTC).isoformat(timespec="seconds")
+        report["exit_code"] = AGREED if measured(report) else NOTHING
+        store.add_bench(report)
     return report
+
+
+@dataclass
+class Proofs:
+    """The gate, as a bench asks it: each build once for an entry point, number of threads and domain."""
+
+    store: Store
+    roster: Mapping[str, EngineSpec]
+    suite: Suite
+    plan: Plan
+    report: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        more = [word for path in self.plan.roster for word in ("--roster", str(path))]
+        self._gate = Gate(self.store, self.roster, self.suite, again=self._again, diff=more)
+        self._more = more
+        self._bars: dict[tuple[str, str, str, int, str], Barred | None] = {}
+
+    def close(self) -> None:
+        self._gate.close()
+
+    def barred(
+        self, who: Sequence[Contestant], asked: str, loaded: Loaded, entry: str, threads: int, domain: str,
+        tick: Tick = lambda _: None,
+    ) -> dict[str, Barred]:
+        """Who may not be measured there, and why; the proofs are in the report."""
+        found = {}
+        for one in who:
+            key = (one.label, loaded.contract.digest, entry, threads, domain)
+            if key not in self._bars:
+                (proof,) = self._gate.prove(one, asked, loaded, entry, threads, [domain], tick)
+                self.report["proofs"].append(vars(proof))
+                self._bars[key] = proof.bar()
+            if (bar := self._bars[key]) is not None:
+                found[one.label] = bar
+        return found
+
+    def _again(self, who: Contestant, entry: str, threads: int, vocab: str, domain: str) -> str:
+        options = ",".join(f"{name}={spelled(value)}" for name, value in who.options.items())
+        written = f"{who.spec.name}[{options}]" if options else who.spec.name
+        words = ["tokassay", "bench", "--engine", written, "--vocab", vocab]
+        words += ["--operation", "decode"] if entry == DECODE else ["--entry", entry]
+        words += ["--threads", str(threads)] if threads > 1 else []
+        words += ["--text", "unique"] if domain == "neutral" else ["--corpus", "battery", "--domain", domain]
+        words += ["--repeat", "1", "--proof", self.plan.proof, *self._more]
+        return shlex.join(words)
+
+
+def spelled(value: Any) -> str:
+    """An option's value as the command line writes it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def processors_of(plan: Plan, count: int) -> list[int]:
+    """`count` processors to keep an engine on: the one asked for, and then the others."""
+    return [plan.cpu, *(one for one in plan.usable if one != plan.cpu)][:count]
 
 
 def checked(plan: Plan) -> Plan:
     """The plan with its defaults, every name known and every text at hand. Raises InputError."""
-    texts = plan.texts or (*TEXTS, *(("short",) if plan.short else ()))
+    texts = plan.texts or (() if plan.corpora else (*TEXTS, *(("short",) if plan.short else ())))
     known = kinds()
     for name in texts:
         if name not in known:
             raise InputError(f"no kind of text is called {name}", where="--text", remedy=nearest(name, known))
-    for flag, words, allowed in (("--entry", plan.entries, ENTRIES), ("--state", plan.states, STATES)):
+    named = (*ENTRIES, *MORE_ENTRIES, *ALIASES)
+    for flag, words, allowed in (("--entry", plan.entries, named), ("--state", plan.states, STATES)):
         for word in words:
             if word not in allowed:
                 raise InputError(f"{word} is not known", where=flag, remedy=f"use {', '.join(allowed)}")
-    entries = plan.entries or ((WHOLE,) if plan.sweep else ENTRIES)
+    entries = tuple(dict.fromkeys(ALIASES.get(one, one) for one in plan.entries)) or (
+        (WHOLE,) if plan.sweep else (DECODE,) if plan.decode else ENTRIES
+    )
     for name in plan.texts:
-        measured_by = entries_of(name) or ENTRIES
+        measured_by = entries_of(name) or (*ENTRIES, *MORE_ENTRIES, DECODE)
         if not set(entries) & set(measured_by):
             raise InputError(
                 f"{name} is measured by {', '.join(measured_by)} only", where="--entry",
                 remedy=f"give one of these, or leave {name} out",
             )
-    if plan.threads and not plan.tables and not set(entries) & set(THREADED):
+    if plan.scaling and not plan.tables and not set(entries) & set(SCALED):
         raise InputError(
-            f"two threads are measured by {', '.join(THREADED)} only", where="--entry", remedy="give one of these"
+            f"two threads are measured by {', '.join(SCALED)} only", where="--entry", remedy="give one of these"
+        )
+    if max(plan.threads) > 1 and not set(entries) & set(THREADED):
+        raise InputError(
+            f"several threads are measured by {', '.join(THREADED)} only", where="--threads",
+            remedy="give one of these with --entry",
         )
     needed = [*texts] if plan.tables or plan.ablation or plan.sweep else []
-    needed += ["english"] * plan.load + [THREADS_TEXT] * plan.threads
+    needed += ["english"] * plan.load + [THREADS_TEXT] * plan.scaling
     absent = missing(needed)
     if absent:
         raise InputError(
@@ -157,11 +268,13 @@ def checked(plan: Plan) -> Plan:
             remedy=f"run: tokassay corpora fetch {' '.join(absent)}",
         )
     usable = processors()
-    if plan.threads and len(usable) < 2:
-        raise InputError("there is one processor only", where="--threads", remedy="run it where there are two")
+    most = max(*plan.threads, 2 if plan.scaling else 1)
+    if most > 1 and len(usable) < most:
+        there = "is one processor" if len(usable) < 2 else f"are {len(usable)} processors"
+        raise InputError(f"there {there} only", where="--threads", remedy=f"run it where there are {most}")
     return replace(
         plan, texts=texts, usable=usable, vocabularies=plan.vocabularies or VOCABULARIES, entries=entries,
-        states=plan.states or STATES[:2],
+        states=plan.states or (COLD, WARM),
     )
 
 
@@ -186,7 +299,7 @@ def processor(asked: int | None) -> int:
 def contestants(plan: Plan, roster: Mapping[str, EngineSpec], console: Console) -> list[Contestant]:
     """Who takes part: those named, all of which must be installed, or the default ones that are."""
     if plan.engines:
-        found = [contestant(name, roster) for name in plan.engines]
+        found = relabelled([contestant(name, roster) for name in plan.engines])
         absent = [one.spec.name for one in found if not installed(one.spec)]
         if absent:
             raise InputError(
@@ -220,63 +333,11 @@ def about(
                 raise InputError(
                     f"cannot be loaded: {error}", where=who.label, remedy="correct its options, or leave them out"
                 ) from error
-    entries = {entry: who.spec.entry_points.get(entry.replace("-", "_"), "") for entry in ENTRIES}
+    entries = {entry: who.spec.entry_points.get(op_of(entry), "") for entry in (*ENTRIES, *MORE_ENTRIES, DECODE)}
     return {
         "engine": who.label, "version": told, "requirement": who.spec.requirement, "options": dict(who.options),
-        "build": who.spec.build_digest(), "entries": entries,
+        "build": build_of(who), "entries": entries,
     }
-
-
-def run_all(
-    plan: Plan,
-    roster: Mapping[str, EngineSpec],
-    who: Sequence[Contestant],
-    vocabularies: Sequence[Loaded],
-    reference: Reference,
-    report: dict[str, Any],
-    bar: Progress,
-) -> None:
-    """Every section that is asked for, in order, into the report."""
-    pinned = opener(roster, cpus=[plan.cpu])
-    cold = opener(roster, cpus=[plan.cpu], before_load=drop)
-    if plan.tables or plan.ablation or plan.sweep:
-        for name in plan.texts:
-            text = load_text(name, plan.size)
-            report["texts"].append(text.to_json())
-            cells = [
-                Cell(loaded, text, entry)
-                for loaded in vocabularies
-                for entry in plan.entries
-                if not text.entries or entry in text.entries
-            ]
-            run_cells(plan, cells, who, pinned, reference, report, bar)
-            reference.forget()
-        report["cells"].sort(key=lambda cell: plan.vocabularies.index(cell["asked"]))
-    if plan.ablation or plan.sweep:
-        return
-    for asked, loaded in zip(plan.vocabularies, vocabularies, strict=True):
-        if plan.load:
-            half = Half(load_text("english", 1_000_000).a.data[:FIRST])
-            everybody = loaders(who, roster)
-            for one in everybody:  # what an adapter makes of a vocabulary once and for all is made now
-                about(one, [loaded], pinned)
-            with task(bar, f"{asked}, load", 2 * plan.repeat * len(everybody)) as tick:
-                rows = run_load(
-                    loaded, half, everybody, open_one=pinned, open_cold=cold, reference=reference, repeat=plan.repeat,
-                    tick=tick,
-                )
-            source = reference.source(loaded, half)
-            report["load"] += [{"vocab": loaded.name, "reference": source, **row.to_json()} for row in rows]
-        if plan.growth:
-            steps = len(CRAFTED) * 2 * GROWTH_REPEAT * len(who)
-            with task(bar, f"{asked}, growth", steps) as tick:
-                grown = run_growth(
-                    loaded, who, open_one=pinned, reference=reference, repeat=min(plan.repeat, GROWTH_REPEAT), tick=tick
-                )
-            report["growth"] += [{"vocab": loaded.name, **row.to_json()} for row in grown]
-        if plan.threads:
-            report["threads"] += threads(plan, asked, loaded, who, roster, reference, bar)
-        reference.forget()
 
 
 def loaders(who: Sequence[Contestant], roster: Mapping[str, EngineSpec]) -> list[Contestant]:
@@ -287,51 +348,124 @@ def loaders(who: Sequence[Contestant], roster: Mapping[str, EngineSpec]) -> list
     return list({one.label: one for one in [*opened, *who, *absent]}.values())
 
 
-def run_cells(
-    plan: Plan,
-    cells: Sequence[Cell],
-    who: Sequence[Contestant],
-    pinned: Opener,
-    reference: Reference,
-    report: dict[str, Any],
-    bar: Progress,
-) -> None:
-    """Cells one after the other, each with its own line of progress."""
-    asked = {load_vocabulary(name).name: name for name in plan.vocabularies}
-    for cell in cells:
-        what = f"{cell.loaded.name}, {cell.text.kind}, {cell.entry}"
-        with task(bar, what, plan.repeat * len(who)) as tick:
+@dataclass
+class Bench:
+    """One run: what takes part, and the report that each section writes into."""
+
+    plan: Plan
+    roster: Mapping[str, EngineSpec]
+    who: Sequence[Contestant]
+    vocabularies: Sequence[Loaded]
+    reference: Reference
+    proofs: Proofs
+    report: dict[str, Any]
+
+    def all(self, bar: Progress) -> None:
+        """Every section that is asked for, in order."""
+        plan, report = self.plan, self.report
+        if plan.tables or plan.ablation or plan.sweep:
+            for text in self.texts():
+                report["texts"].append(text.to_json())
+                self.cells(text, bar)
+                self.reference.forget()
+            report["cells"].sort(key=lambda cell: plan.vocabularies.index(cell["asked"]))
+        if plan.ablation or plan.sweep:
+            return
+        for asked, loaded in zip(plan.vocabularies, self.vocabularies, strict=True):
+            if plan.load:
+                self.load(asked, loaded, bar)
+            if plan.growth:
+                self.growth(asked, loaded, bar)
+            if plan.scaling:
+                self.scaling(asked, loaded, bar)
+            self.reference.forget()
+
+    def texts(self) -> Iterator[Text]:
+        """The texts that are asked for, one after the other."""
+        yield from (load_text(name, self.plan.size) for name in self.plan.texts)
+        yield from (load_corpus(spec, self.plan.size, domain=self.plan.domain) for spec in self.plan.corpora)
+
+    def cells(self, text: Text, bar: Progress) -> None:
+        """All cells of one text, each with its own line of progress."""
+        plan = self.plan
+        for asked, loaded in zip(plan.vocabularies, self.vocabularies, strict=True):
+            for entry in plan.entries:
+                if text.entries and entry not in text.entries:
+                    continue
+                for threads in [n for n in plan.threads if n == 1 or entry in THREADED]:
+                    self.cell(asked, Cell(loaded, text, entry, threads), bar)
+
+    def cell(self, asked: str, cell: Cell, bar: Progress) -> None:
+        """One cell: the proofs, the timed rounds, and the pass for memory."""
+        plan, who = self.plan, self.who
+        pinned = opener(self.roster, threads=cell.threads, cpus=processors_of(plan, cell.threads))
+        barred = self.barred(asked, cell.loaded, cell.entry, bar, cell.threads, cell.text.domain)
+        with task(bar, cell.name, (plan.repeat + 1) * len(who)) as tick:
             results = run_cell(
-                cell, who, open_one=pinned, reference=reference, states=plan.states, repeat=plan.repeat, tick=tick
+                cell, who, open_one=pinned, reference=self.reference, states=plan.states, repeat=plan.repeat,
+                seed=plan.seed, barred=barred, tick=tick,
             )
-        report["cells"] += [{**cell_json(result), "asked": asked[cell.loaded.name]} for result in results]
+            run_memory(results, who, open_one=pinned, reference=self.reference, tick=tick)
+        for result in results:
+            for row in result.rows:
+                row.proved = "" if row.engine in barred else cell.text.domain
+            self.report["cells"].append({**cell_json(result), "asked": asked})
 
+    def barred(
+        self, asked: str, loaded: Loaded, entry: str, bar: Progress, threads: int = 1, domain: str = "neutral",
+        who: Sequence[Contestant] = (),
+    ) -> dict[str, Barred]:  # fmt: skip
+        """Who has no speed there, by the gate suite."""
+        who = who or self.who
+        with task(bar, f"{asked}, {entry}: the gate suite", len(who)) as tick:
+            return self.proofs.barred(who, asked, loaded, entry, threads, domain, tick)
 
-def threads(
-    plan: Plan,
-    asked: str,
-    loaded: Loaded,
-    who: Sequence[Contestant],
-    roster: Mapping[str, EngineSpec],
-    reference: Reference,
-    bar: Progress,
-) -> list[dict[str, Any]]:
-    """Two threads beside two processes, for the whole text and for a batch of documents."""
-    other = next(one for one in plan.usable if one != plan.cpu)
-    cpus = (other, plan.cpu)
-    text = load_text(THREADS_TEXT, THREADS_BYTES)
-    found = []
-    for entry in [one for one in THREADED if one in plan.entries]:
-        cell = Cell(loaded, text, entry)
-        with task(bar, f"{asked}, two threads, {entry}", plan.repeat * len(who)) as tick:
-            rows = run_threads(
-                cell, who, opener_on=lambda n, on: opener(roster, threads=n, cpus=on), reference=reference, cpus=cpus,
-                repeat=plan.repeat, tick=tick,
+    def load(self, asked: str, loaded: Loaded, bar: Progress) -> None:
+        """Loading, cold and warm, and the first hundred bytes."""
+        plan, pinned = self.plan, opener(self.roster, cpus=[self.plan.cpu])
+        cold = opener(self.roster, cpus=[plan.cpu], before_load=drop)
+        half = Half(load_text("english", 1_000_000).a.data[:FIRST])
+        everybody = loaders(self.who, self.roster)
+        for one in everybody:  # what an adapter makes of a vocabulary once and for all is made now
+            about(one, [loaded], pinned)
+        barred = self.barred(asked, loaded, WHOLE, bar, who=everybody)
+        with task(bar, f"{asked}, load", 2 * plan.repeat * len(everybody)) as tick:
+            rows = run_load(
+                loaded, half, everybody, open_one=pinned, open_cold=cold, reference=self.reference, repeat=plan.repeat,
+                barred=barred, tick=tick,
             )
-        found += [
-            {"vocab": loaded.name, "text": text.kind, "bytes": len(text.a.data), **row.to_json()} for row in rows
-        ]
-    return found
+        source = self.reference.source(loaded, half)
+        self.report["load"] += [{"vocab": loaded.name, "reference": source, **row.to_json()} for row in rows]
+
+    def growth(self, asked: str, loaded: Loaded, bar: Progress) -> None:
+        """Crafted texts at two sizes."""
+        plan, who = self.plan, self.who
+        barred = self.barred(asked, loaded, WHOLE, bar)
+        with task(bar, f"{asked}, growth", len(CRAFTED) * 2 * GROWTH_REPEAT * len(who)) as tick:
+            grown = run_growth(
+                loaded, who, open_one=opener(self.roster, cpus=[plan.cpu]), reference=self.reference,
+                repeat=min(plan.repeat, GROWTH_REPEAT), barred=barred, tick=tick,
+            )
+        self.report["growth"] += [{"vocab": loaded.name, **row.to_json()} for row in grown]
+
+    def scaling(self, asked: str, loaded: Loaded, bar: Progress) -> None:
+        """Two threads beside two processes, for the whole text and for a batch of documents."""
+        plan, who = self.plan, self.who
+        other = next(one for one in plan.usable if one != plan.cpu)
+        text = load_text(THREADS_TEXT, THREADS_BYTES)
+        for entry in [one for one in SCALED if one in plan.entries]:
+            barred = {
+                **self.barred(asked, loaded, entry, bar, threads=2), **self.barred(asked, loaded, entry, bar)
+            }
+            with task(bar, f"{asked}, two threads, {entry}", plan.repeat * len(who)) as tick:
+                rows = run_threads(
+                    Cell(loaded, text, entry), who,
+                    opener_on=lambda n, on: opener(self.roster, threads=n, cpus=on), reference=self.reference,
+                    cpus=(other, plan.cpu), repeat=plan.repeat, barred=barred, tick=tick,
+                )
+            self.report["threads"] += [
+                {"vocab": loaded.name, "text": text.kind, "bytes": len(text.a.data), **row.to_json()} for row in rows
+            ]
 
 
 @contextmanager

@@ -8,14 +8,14 @@ Wall time is what counts here: of the two processes, from the common start to th
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
 from tokassay.engines.client import Host, HostFailure, Measured
-from tokassay.harness.bench import Cell, Contestant, NoReference, Opener, Reference, op_of
+from tokassay.harness.bench import Barred, Cell, Contestant, NoReference, Opener, Reference, op_of
 from tokassay.harness.rates import EXACT, UNVERIFIED, VOID, Spread, spread
 from tokassay.harness.texts import Half
 
@@ -56,6 +56,7 @@ def run_threads(
     reference: Reference,
     cpus: tuple[int, int],
     repeat: int = 7,
+    barred: Mapping[str, Barred] | None = None,
     tick: Callable[[str], None] = lambda _: None,
 ) -> list[ThreadsRow]:
     """`opener_on(threads, cpus)` gives what opens a host. The text is half `a`, and its two halves are cut in its
@@ -63,6 +64,9 @@ def run_threads(
     whole = cell.text.a
     halves = cut_in_two(whole)
     rows = [ThreadsRow(who.label, cell.entry) for who in contestants]
+    for row in rows:
+        if bar := (barred or {}).get(row.engine):
+            row.verdict, row.detail = bar.verdict, bar.detail
     try:
         right = [reference.expected(cell.loaded, one, cell.cut).digest for one in (whole, *halves)]
     except NoReference as error:

@@ -146,6 +146,12 @@ CREATE TABLE IF NOT EXISTS bench (
     report TEXT NOT NULL              -- JSON: what `tokassay bench --json` printed (docs/FORMATS.md)
 );
 
+CREATE TABLE IF NOT EXISTS proof (   -- that a build passed, or did not, the gate suite by one entry point and in one domain
+    key TEXT PRIMARY KEY,             -- build and options, contract, entry point, threads, suite, oracle, corpora, platform
+    started TEXT NOT NULL,
+    body TEXT NOT NULL                -- JSON: a row of the `proofs` of a bench
+);
+
 CREATE TABLE IF NOT EXISTS claim_run (   -- one verdict on one claim
     id TEXT PRIMARY KEY,              -- 12 hex digits
     claim TEXT NOT NULL,              -- the claim's name

@@ -39,7 +39,7 @@ class Suite:
 
 def names() -> list[str]:
     found = (p.name.removesuffix(".toml") for p in files("tokassay.harness").joinpath("presets").iterdir())
-    return sorted(name for name in found if name not in NOT_SUITES)
+    return sorted(name for name in found if name not in NOT_SUITES and not name.startswith("bench-"))
 
 
 def load_suite(name: str) -> Suite:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.resources import files
 
 import numpy as np
+from tokassay.corpora.corpus import Corpus
 from tokassay.corpora.crafted import CRAFTED, ONE_PRETOKEN
 from tokassay.corpora.fetch import cache_dir
 from tokassay.corpora.open import open_corpus
@@ -26,6 +27,7 @@ GROUP = 1 << 16
 DOCUMENT = 4096
 MEGABYTE = 1_000_000
 WINDOWS = 8
+READ = 16  # times the size of a half that is read of a corpus
 PRESET = "bench.toml"
 # Kinds from outside of the preset, by name: the embedded sample, or a user's own corpus for a claim.
 _ADDED: dict[str, dict[str, object]] = {}
@@ -67,6 +69,7 @@ class Text:
     entries: tuple[str, ...]
     a: Half
     b: Half
+    domain: str = "neutral"
 
     def to_json(self) -> dict[str, object]:
         """The row of the report: no text, but what identifies it."""
@@ -74,7 +77,8 @@ class Text:
             name: {"bytes": len(half.data), "documents": half.documents(True), "sha256": half.sha256}
             for name, half in (("a", self.a), ("b", self.b))
         }
-        return {"kind": self.kind, "title": self.title, "sources": list(self.sources), **halves}
+        about = {"kind": self.kind, "title": self.title, "sources": list(self.sources), "domain": self.domain}
+        return {**about, **halves}
 
 
 def borders(data: bytes, size: int) -> list[int]:
@@ -145,6 +149,54 @@ def load_text(kind: str, size: int) -> Text:
     return Text(kind, str(table["title"]), sources, entries_of(kind), a, b)
 
 
+def load_corpus(spec: str, size: int, *, domain: str = "neutral", seed: int = 0) -> Text:
+    """Both halves of any corpus, each of at most `size` bytes, in groups of documents taken in turns.
+
+    A corpus of more than READ times what is needed is read so far and no further: the title says so. `domain`:
+    neutral documents only, or, with `bytes`, all. Raises InputError where nothing is left, CorpusError for a spec.
+    """
+    held: list[bytes] = []
+    length, all_read = 0, True
+    for document in _documents(open_corpus(spec, seed=seed), domain):
+        held.append(document)
+        length += len(document)
+        if length >= READ * size:
+            all_read = False
+            break
+    group = max(min(GROUP, length // 16), 1)
+    halves = split(list(_grouped(held, group)), size)
+    if not all(halves):
+        raise InputError(
+            f"{spec} has no two {domain} documents", where="--corpus",
+            remedy="give a larger corpus" + (", or --domain bytes" if domain == "neutral" else ""),
+        )
+    title = spec if all_read else f"the first {length / MEGABYTE:.0f} MB of {spec}"
+    return Text(spec, title, (spec,), (), Half(halves[0]), Half(halves[1]), domain)
+
+
+def _documents(corpus: Corpus, domain: str) -> Iterator[bytes]:
+    """Those of a domain, each with a line's end."""
+    for buffer, offsets, _ in corpus.columns():
+        data, edges = bytes(buffer), offsets.tolist()
+        wanted = domains_of(buffer, offsets) == NEUTRAL if domain == "neutral" else np.ones(len(offsets) - 1, bool)
+        for i in np.flatnonzero(wanted).tolist():
+            yield data[edges[i] : edges[i + 1]] + b"\n"
+
+
+def _grouped(documents: Iterable[bytes], size: int) -> Iterator[bytes]:
+    """The documents in groups of `size` bytes or one document; the last may be smaller."""
+    held: list[bytes] = []
+    length = 0
+    for document in documents:
+        held.append(document)
+        length += len(document)
+        if length >= size:
+            yield b"".join(held)
+            held, length = [], 0
+    if held:
+        yield b"".join(held)
+
+
 def _list(value: object) -> list[object]:
     return list(value) if isinstance(value, list) else []
 
@@ -161,19 +213,7 @@ def _first(found: Iterator[bytes], limit: int) -> Iterator[bytes]:
 
 def groups(sources: tuple[str, ...]) -> Iterator[bytes]:
     """The neutral documents of the sources, each with a line's end, in groups of 64 kB or one document."""
-    held: list[bytes] = []
-    length = 0
-    for source in sources:
-        for buffer, offsets, _ in open_corpus(source).columns():
-            data, edges = bytes(buffer), offsets.tolist()
-            for i in np.flatnonzero(domains_of(buffer, offsets) == NEUTRAL).tolist():
-                held.append(data[edges[i] : edges[i + 1]] + b"\n")
-                length += len(held[-1])
-                if length >= GROUP:
-                    yield b"".join(held)
-                    held, length = [], 0
-    if held:
-        yield b"".join(held)
+    yield from _grouped((one for source in sources for one in _documents(open_corpus(source), "neutral")), GROUP)
 
 
 def split(found: list[bytes], size: int) -> tuple[bytes, bytes]:

@@ -196,7 +196,7 @@ def test_replay_is_measured_only_where_asked_and_on_the_first_text_again(bench: 
     results = bench("none", repeat=1, states=("replay",))
     assert list(results) == ["replay"]
     assert [line[2][:8] for line in log(tmp_path)] == ["load", "first...", "second..", "first..."]
-    assert STATES == ("cold", "warm", "replay")
+    assert STATES == ("cold", "first", "warm", "replay")
 
 
 def test_engines_take_turns_each_time_in_a_fresh_process(bench: Cells, tmp_path: Path) -> None:

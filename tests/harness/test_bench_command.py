@@ -6,6 +6,7 @@ import io
 import json
 import os
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,28 +22,38 @@ from tokassay.harness.errors import InputError
 from tokassay.reports.json import schema
 
 SPEEDY = Path(__file__).parents[1] / "engines" / "planted" / "speedy.toml"
+TINY = str(Path(__file__).with_name("gate-tiny.toml"))
 CPU = str(min(os.sched_getaffinity(0)))
 # The reference, tiktoken, gives other ids than the planted engines, whose id of a byte is its value.
 SMALL = ("--text", "unique", "--size", "0.02", "--cpu", CPU, "--repeat", "2")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """One store for all tests here: what was proved once is not proved again."""
+    folder = tmp_path_factory.mktemp("workspace")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        yield folder
+
+
 def bench(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
     with pytest.raises(SystemExit) as stop:
-        cli.main(["bench", *arguments])
+        cli.main(["bench", "--proof", TINY, *arguments])
     told = capsys.readouterr()
     return int(stop.value.code or 0), told.out, told.err
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def report(workspace: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """A whole run on crafted text: two real engines, and a planted one whose ids are wrong."""
     folder = tmp_path_factory.mktemp("bench")
     capture = folder / "out"
     with pytest.raises(SystemExit) as stop, capture.open("w") as out, pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.stdout", out)
         cli.main(
-            ["bench", *SMALL, "--vocab", "gpt2", "--engines", "dat-bpe,tiktoken,none", "--entry", "whole,batch-list",
-             "--roster", str(SPEEDY), "--json", "--markdown", str(folder / "page.md")]
+            ["bench", *SMALL, "--proof", TINY, "--seed", "7", "--vocab", "gpt2", "--engines", "dat-bpe,tiktoken,none",
+             "--entry", "whole,batch-list", "--roster", str(SPEEDY), "--json", "--markdown", str(folder / "page.md")]
         )
     assert stop.value.code == 0
     found: dict[str, Any] = json.loads(capture.read_text("utf-8"))
@@ -56,7 +67,7 @@ def test_the_object_keeps_its_schema(report: dict[str, Any]) -> None:
     checker.check_schema(json.loads(schema("bench")))
     checker.validate(found)
     for spoil in (
-        {"schema": "tokassay.bench/2"},
+        {"schema": "tokassay.bench/1"},
         {"more": 1},
         {"exit_code": 1},
         {"cells": [{**found["cells"][0], "state": "lukewarm"}]},
@@ -92,12 +103,14 @@ def test_cells_are_what_was_asked_for(report: dict[str, Any]) -> None:
 
 def test_the_page_says_how_it_was_made(report: dict[str, Any]) -> None:
     page = report["page"]
-    assert "`tokassay bench --vocab gpt2 --text unique --entry whole,batch-list " in page
+    assert "`tokassay bench --vocab gpt2 --text unique --size 0.02 --engines dat-bpe,tiktoken,none " in page
+    assert "in an order drawn with seed 7" in page
     assert "tiktoken 0.14.0" in page and report["machine"]["cpu"] in page
     assert f"| unique | void | {report['cells'][0]['digest'][:8]}" not in page
     heads = [line for line in page.splitlines() if line.startswith("## ")]
     assert "## gpt2, whole, cold: first pass of a fresh process, load excluded" in heads
-    assert any("none (gpt2, unique, whole, cold): void: document 0 of 1" in line for line in page.splitlines())
+    void = "none (gpt2, unique, whole, cold): void: the gate suite was not passed (neutral): classes:1: "
+    assert any(void in line for line in page.splitlines())
     for row in report["cells"][0]["engines"]:
         if row["mb_s"]:
             assert f"({row['mb_s']['min']:.3g}"[:3] in page
@@ -126,7 +139,7 @@ def test_nothing_measured_is_exit_4(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (("--text", "klingon"), ("klingon", "known are")),
         (("--entry", "half"), ("half is not known", "documents-list")),
-        (("--state", "hot"), ("hot is not known", "cold, warm, replay")),
+        (("--state", "hot"), ("hot is not known", "cold, first, warm, replay")),
         (("--engines", "gigatokn"), ("gigatokn", "gigatoken")),
         (("--engines", "dat-bpe[cache_bits"), ("not closed",)),
         (("--vocab", "gpt9"), ("gpt9",)),
@@ -162,7 +175,7 @@ def test_wrong_use_is_one_line_and_exit_2(
 
 
 def test_threads_without_an_entry_of_theirs_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    code, _, err = bench(capsys, "--threads", "2", "--entry", "batch-list")
+    code, _, err = bench(capsys, "--scaling", "--entry", "batch-list")
     assert code == 2
     assert "--entry: two threads are measured by batch-flat, whole only" in err
 
@@ -187,7 +200,7 @@ def test_an_engine_that_is_not_installed_is_named_with_its_command(
 
 def test_load_is_a_table_of_its_own(report: dict[str, Any]) -> None:
     """Built from an object by hand: what is void shows a verdict and no milliseconds."""
-    spread = {"median": 2.0, "min": 1.0, "max": 3.0}
+    spread = {"median": 2.0, "min": 1.0, "max": 3.0, "mad": 1.0, "low": 1.0, "high": 3.0}
     rows: list[dict[str, Any]] = [
         {"engine": "a", "verdict": "exact", "detail": "", "ms": spread, "cpu_ms": spread},
         {"engine": "b", "verdict": "void", "detail": "x", "ms": None, "cpu_ms": None},
@@ -199,7 +212,7 @@ def test_load_is_a_table_of_its_own(report: dict[str, Any]) -> None:
     ]
     half = {"median": 4.0, "min": 3.0, "max": 5.0}
     rows = [{**rows[0], "state": "cold", "cpu_ms": half}, *rows]
-    made = {**report, "cells": [], "load": rows}
+    made = {**report, "cells": [], "ranking": [], "proofs": [], "load": rows}
     (table,) = tables(made)
     two = "2.00 (1.00–3.00)"
     assert table.rows == [

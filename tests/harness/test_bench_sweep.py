@@ -15,8 +15,10 @@ from tokassay.harness.bench_report import tables
 from tokassay.harness.bench_sweep import BITS, chart, knee, processor_caches
 from tokassay.reports.json import schema
 
+TINY = str(Path(__file__).with_name("gate-tiny.toml"))
 CPU = str(min(os.sched_getaffinity(0)))
-SMALL = ("--cache-sweep", "--vocab", "gpt2", "--text", "unique", "--size", "0.02", "--cpu", CPU, "--repeat", "1")
+SMALL = ("--cache-sweep", "--vocab", "gpt2", "--text", "unique", "--size", "0.02", "--cpu", CPU, "--repeat", "1",
+         "--proof", TINY)
 
 
 def bench(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -34,13 +36,15 @@ def fabricated(speeds: dict[int, float | None]) -> tuple[dict[str, Any], dict[st
          "mb_s": {"median": speed, "min": speed, "max": speed} if speed else None}
         for bits, speed in speeds.items()
     ]
-    cell = {"vocab": "v", "text": "t", "entry": "whole", "state": "warm", "engines": rows}
+    cell = {"vocab": "v", "text": "t", "domain": "neutral", "entry": "whole", "state": "warm", "threads": 1}
+    cell["engines"] = rows
     return cell, {"option": "cache_bits", "points": points, "processor": {"L2": 1 << 21}}
 
 
 def test_every_size_is_verified_and_drawn(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     figure, page = tmp_path / "sweep.svg", tmp_path / "page.md"
-    code, out, _ = bench(capsys, *SMALL, "--json", "--figure", str(figure), "--markdown", str(page))
+    places = ("--figure", str(figure), "--markdown", str(page), "--store", str(tmp_path / "store.sqlite"))
+    code, out, _ = bench(capsys, *SMALL, "--json", *places)
     found = json.loads(out)
     assert code == 0
     jsonschema.validate(found, json.loads(schema("bench")))

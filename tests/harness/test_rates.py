@@ -32,7 +32,8 @@ def test_ratios_are_paired_by_repetition_and_to_the_best_exact_rival() -> None:
     compare([ours, best, slow, wrong])
     assert ours.ratio_to == "best" and ours.ratio is not None
     # 20/10, 30/20, 60/40
-    assert (ours.ratio.median, ours.ratio.min, ours.ratio.max) == (1.5, 1.5, 2.0)
+    assert (ours.ratio.median, ours.ratio.low, ours.ratio.high) == pytest.approx((1.5, 1.5, 2.0))
+    assert not ours.ratio.resolved  # three rounds resolve nothing
     assert best.ratio_to == slow.ratio_to == "ours"
     assert best.ratio is not None and best.ratio.median == pytest.approx(2 / 3)
     assert wrong.ratio is None
@@ -47,4 +48,13 @@ def test_alone_there_is_no_ratio() -> None:
 def test_means_and_spreads() -> None:
     assert geometric_mean([2.0, 8.0]) == pytest.approx(4.0)
     assert geometric_mean([]) is None
-    assert spread([3, 1, 2]).to_json() == {"median": 2.0, "min": 1.0, "max": 3.0}
+    assert spread([3, 1, 2]).to_json() == {"median": 2.0, "min": 1.0, "max": 3.0, "mad": 1.0, "low": 1.0, "high": 3.0}
+
+
+def test_several_threads_are_compared_by_wall_time() -> None:
+    one, other = row("one", *[10] * 7), row("other", *[20] * 7)
+    one.ns, other.ns = [30] * 7, [15] * 7
+    compare([one, other], wall=True)
+    assert one.ratio is not None and (one.ratio.median, one.ratio.resolved) == (0.5, True)
+    compare([one, other])
+    assert one.ratio.median == 2.0
