@@ -39,7 +39,7 @@ def figure(name: str, verdict: str, *cells: dict[str, Any], **changes: Any) -> d
 @pytest.fixture
 def report() -> dict[str, Any]:
     divergence = {
-        "where": "gate, battery", "vocabulary": "gpt2", "domain": "neutral", "voids": True,
+        "where": "audit, battery", "vocabulary": "gpt2", "domain": "neutral", "voids": True,
         "explanation": "it joins <b> & 'c'", "command": "tokassay diff fast oracle --hex 62", "documents": 2,
         "input": "620a", "token": 0, "got": [1, 2], "expected": [3], "against": "oracle",
     }
@@ -66,9 +66,11 @@ def report() -> dict[str, Any]:
                    claimed={"value": None, "low": None, "high": None}),
         ],
         "divergences": [divergence],
-        "gate": {"run": "1", "corpora": ["battery"], "command": "tokassay audit --suite gate", "passed": False,
-                 "documents": 12, "failed": {"neutral": 2}, "verdicts": {"neutral": {"match": 10, "differ": 2}},
-                 "more": 3},
+        "audit": {"run": "1", "corpora": ["battery"], "command": "tokassay audit --engine fast", "passed": False,
+                  "documents": 12, "failed": {"neutral": 2}, "verdicts": {"neutral": {"match": 10, "differ": 2}},
+                  "more": 3},
+        "proofs": [{"engine": "fast", "vocab": "/home/me/gpt2", "entry": "whole", "domain": "neutral", "passed": True,
+                    "documents": 9, "failed": 0, "verdicts": {"match": 9}, "detail": "", "command": ""}],
         "texts": [{"kind": "english", "title": "prose", "sources": ["kjv"], "own": True,
                    "a": {"bytes": 10, "sha256": "ab" * 32}, "b": {"bytes": 10, "sha256": "ab" * 32}}],
         "absent": {"cjk": "no network"},
@@ -103,7 +105,9 @@ def test_the_page_shows_all_that_decides(report: dict[str, Any]) -> None:
     for said in ("Made &amp; Co: void", "Void: the ids differ.", "100x, in our words",
                  "14,400 MB/s / 144 cores = 100 MB/s",
                  "left out by the vendor", "ids differ", "it joins &lt;b&gt; &amp;", "tokassay claim run made",
-                 "And 3 divergences more", "left out: no network", "https://example.org/a", "10 match, 2 differ"):
+                 "And 3 divergences more", "left out: no network",
+                 "fast (gpt2, whole) passed, 9 documents",
+                 "https://example.org/a", "10 match, 2 differ"):
         assert said in page, said
     assert "<script" not in page and "http-equiv" not in page
     parser = Balanced()
