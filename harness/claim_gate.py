@@ -1,6 +1,8 @@
-"""The check before any speed of a claim is believed: the gate suite, on the claim's engine and vocabularies.
+"""The check before any speed of a claim is believed, in two parts, both kept in the store.
 
-It is an ordinary audit into the given store, so that what was asked before is not asked again.
+*Proofs* are bench's own: engine and baselines pass its gate suite by the entry point that is timed, or have no speed.
+They are made here first, so that what they take is not taken for the time of a text. An *audit* of the engine on the
+short corpora of the gate finds what it does wrong in every domain, with bytes, ids and a command for each.
 """
 
 from __future__ import annotations
@@ -8,30 +10,53 @@ from __future__ import annotations
 import json
 import shlex
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from tokassay.engines.roster import load_roster
 from tokassay.harness.audit import Progress, Request, audit
+from tokassay.harness.bench import contestant
 from tokassay.harness.claims import Claim
 from tokassay.harness.divergences import FAILED
 from tokassay.harness.domains import DOMAINS
+from tokassay.harness.load import Loaded
+from tokassay.harness.proof import Gate
 from tokassay.harness.store import Store
 from tokassay.harness.suites import CorpusRequest, Suite, load_suite
 
-SUITE = "gate"
 SHOWN = 12  # divergences that a claim's page names; the rest are counted
 
 
-def run_gate(
+def prove(
+    claim: Claim, vocabularies: Mapping[str, Loaded], *, suite: str, store: Path, roster: tuple[Path, ...],
+    say: Callable[[str], None],
+) -> None:
+    """Ask for the proofs that bench will ask for, so that it finds them in the store. InputError for no such suite."""
+    assert claim.here is not None
+    engines = load_roster(*roster)
+    kept = Store(store)
+    more = [word for path in roster for word in ("--roster", str(path))]
+    gate = Gate(kept, engines, load_suite(suite), diff=more)
+    with closing(kept), closing(gate):
+        for asked, loaded in vocabularies.items():
+            for name in claim.engines:
+                who = contestant(name, engines)
+                if loaded.contract.algorithm in who.spec.algorithms:
+                    say(f"proving {name} on the gate suite, {loaded.name}, {claim.here.entry}")
+                    gate.prove(who, asked, loaded, claim.here.entry, claim.here.threads)
+
+
+def run_audit(
     claim: Claim, vocabularies: Sequence[str], *, store: Path, roster: tuple[Path, ...], jobs: int, progress: Progress
 ) -> dict[str, Any]:
     """Audit the claim's engine: `passed` (no document failed in the neutral domain), `documents`, `failed`, by domain
-    in `verdicts`, `divergences`, `run`, `corpora` and `command`. Raises InputError and OracleFailure."""
+    in `verdicts`, `divergences`, `more` that are not among them, `run`, `corpora` and `command`. Raises InputError and
+    OracleFailure."""
     assert claim.here is not None
     suite = suite_of(claim, vocabularies)
-    request = Request(suite, store, command_of(claim, suite, roster), roster=roster, jobs=jobs, narrowed_from=SUITE)
+    request = Request(suite, store, command_of(claim, suite, roster), roster=roster, jobs=jobs)
     outcome = audit(request, progress)
     return {
         "run": outcome.run, "corpora": [one.spec for one in suite.corpora], "command": request.command,
@@ -40,23 +65,20 @@ def run_gate(
 
 
 def suite_of(claim: Claim, vocabularies: Sequence[str]) -> Suite:
-    """The gate suite for this engine, or the corpora that the claim's file names in place of it."""
+    """The claim's corpora for its engine alone."""
     assert claim.here is not None
-    whole = load_suite(SUITE)
-    corpora = tuple(CorpusRequest(spec, ("encode",), ("off",)) for spec in claim.here.gate) or tuple(
-        replace(one, specials=("off",)) for one in whole.corpora
-    )
-    return replace(whole, vocabularies=tuple(vocabularies), engines=(claim.here.engine,), corpora=corpora, chosen=True)
+    corpora = tuple(CorpusRequest(spec, ("encode",), ("off",)) for spec in claim.here.audit)
+    return Suite("claim", claim.summary, tuple(vocabularies), (claim.here.engine,), corpora)
 
 
 def command_of(claim: Claim, suite: Suite, roster: Sequence[Path]) -> str:
     """The audit that does the same."""
     assert claim.here is not None
-    words = ["tokassay", "audit", "--suite", SUITE, "--engine", claim.here.engine]
+    words = ["tokassay", "audit", "--engine", claim.here.engine]
     words += [word for name in suite.vocabularies for word in ("--vocab", name)]
-    if claim.here.gate:
-        words += [word for one in suite.corpora for word in ("--corpus", one.spec)] + ["--operation", "encode"]
-    return shlex.join([*words, "--specials", "off", *(word for path in roster for word in ("--roster", str(path)))])
+    words += [word for one in suite.corpora for word in ("--corpus", one.spec)]
+    more = [word for path in roster for word in ("--roster", str(path))]
+    return shlex.join([*words, "--operation", "encode", "--specials", "off", *more])
 
 
 def found(store: Path, run: str, engine: str) -> dict[str, Any]:
@@ -98,7 +120,7 @@ def found(store: Path, run: str, engine: str) -> dict[str, Any]:
 def _divergence(row: dict[str, Any]) -> dict[str, Any]:
     got, expected = (json.loads(row[name]) for name in ("got", "expected"))
     return {
-        "where": f"gate, {row['corpus']}", "vocabulary": row["contract"], "domain": row["domain"],
+        "where": f"audit, {row['corpus']}", "vocabulary": row["contract"], "domain": row["domain"],
         "explanation": row["explanation"], "command": row["command"], "verdict": row["verdict"],
         "against": row["against"], "operation": row["operation"], "documents": row["documents"], "first": row["first"],
         "input": row["input"], "token": row["token"], "got": got, "expected": expected, "stage": row["stage"],

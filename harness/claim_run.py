@@ -20,17 +20,19 @@ from tokassay.engines.roster import EngineSpec, load_roster
 from tokassay.harness import bench_run
 from tokassay.harness.bench_run import Plan
 from tokassay.harness.claim_contracts import first_unlike
-from tokassay.harness.claim_gate import run_gate
+from tokassay.harness.claim_gate import prove, run_audit
 from tokassay.harness.claim_texts import gather
-from tokassay.harness.claim_verdict import SCHEMA, Evidence, judge
+from tokassay.harness.claim_verdict import SCHEMA, Evidence, judge, proofs
 from tokassay.harness.claims import Claim, Here
 from tokassay.harness.environment import capture
 from tokassay.harness.errors import InputError
 from tokassay.harness.hosts import find_spec
 from tokassay.harness.load import load_vocabulary
 from tokassay.harness.progress import Live
+from tokassay.harness.proof import LIGHT
 
 PACKAGE = "package:"
+PROOFS = {"light": LIGHT, "full": "gate"}
 # What one more text may take of the time that the first one took: sizes are alike, machines are not.
 MARGIN = 1.2
 
@@ -48,6 +50,7 @@ class Options:
     texts: tuple[str, ...] = ()
     cpu: int | None = None
     offline: bool = False
+    proof: str = LIGHT
     command: str = "tokassay claim run"
 
     def spelled(self, name: str) -> Options:
@@ -59,6 +62,7 @@ class Options:
         words += [word for flag, value in given if value is not None for word in (flag, f"{value:g}")]
         words += ["--size", f"{self.size / 1e6:g}"] if self.size is not None else []
         words += ["--offline"] if self.offline else []
+        words += ["--proof", {"gate": "full"}.get(self.proof, self.proof)] if self.proof != LIGHT else []
         words += [word for path in self.roster for word in ("--roster", str(path))]
         return replace(self, command=shlex.join(words))
 
@@ -81,7 +85,8 @@ def run_claim(claim: Claim, options: Options, console: Console) -> dict[str, Any
         "command": options.command,
         "about": about(claim),
         **judge(claim, evidence),
-        "gate": without(evidence.gate, "divergences"),
+        "audit": without(evidence.audit, "divergences"),
+        "proofs": proofs(evidence),
         "texts": [
             {**text, "own": text["kind"] in (*options.corpora, *(here.texts if here else ()))}
             for report in evidence.reports for text in report["texts"]
@@ -151,12 +156,13 @@ def gathered(claim: Claim, here: Here, options: Options, console: Console, begun
         },
     )
     served = [paths[word] for word, one in loaded.items() if one.contract.algorithm in roster[here.engine].algorithms]
-    say(f"checking {here.engine} on the gate suite")
-    with Live(console, len(here.gate) or 1) as live:
-        gate = run_gate(
+    say(f"auditing {here.engine}")
+    with Live(console, len(here.audit) * len(served)) as live:
+        known = replace(known, audit=run_audit(
             claim, served, store=options.store, roster=options.roster, jobs=len(os.sched_getaffinity(0)), progress=live,
-        )
-    known = replace(known, gate=gate)
+        ))
+    named = {paths[word]: one for word, one in loaded.items()}
+    prove(claim, named, suite=options.proof, store=options.store, roster=options.roster, say=say)
     if here.computes:
         known = replace(known, other=first_unlike(here, roster))
     plan = plan_of(claim, here, tuple(paths.values()), options)
@@ -205,6 +211,7 @@ def plan_of(claim: Claim, here: Here, vocabularies: tuple[str, ...], options: Op
     return Plan(
         vocabularies=vocabularies, entries=(here.entry,), engines=claim.engines, states=(here.state,),
         repeat=here.repeat, cpu=bench_run.processor(options.cpu), size=here.size, roster=options.roster,
+        threads=(here.threads,), store=options.store, proof=options.proof,
         command=options.command,
     )
 

@@ -17,8 +17,6 @@ from tokassay.harness.errors import InputError
 from tokassay.harness.texts import add_kind, is_added, kinds, missing
 
 SAMPLE = "sample"
-# Of a text that the user gives: bench takes two halves of it, and nobody waits for 11.9 GB to be read.
-FIRST = 100_000_000
 
 
 @dataclass
@@ -45,7 +43,7 @@ def gather(claim: Claim, corpora: Mapping[str, str], *, fetch: bool, say: Callab
             open_corpus(spec)
         except CorpusError as error:
             raise InputError(str(error), where=f"--corpus {name}={spec}", remedy=error.remedy) from error
-        add_kind(name, f"{name}, given by the user: at most its first {FIRST // 1_000_000} MB", spec, first=FIRST)
+        add_kind(name, f"{name}, given by the user", spec)
         found.names.append(name)
     for name in claim.texts:
         if name in corpora:
@@ -67,7 +65,7 @@ def gather(claim: Claim, corpora: Mapping[str, str], *, fetch: bool, say: Callab
 
 def add_sample() -> None:
     """The embedded sample as a kind."""
-    add_kind(SAMPLE, "the embedded sample: prose, verses and code in many scripts", "sample")
+    add_kind(SAMPLE, "the embedded sample", "sample")
 
 
 def _fetched(name: str, fetch: bool, say: Callable[[str], None]) -> str:

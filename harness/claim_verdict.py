@@ -1,4 +1,4 @@
-"""The verdict on a claim: a pure function of the claim, of what bench reported, and of what the gate found.
+"""The verdict on a claim: a pure function of the claim, of what bench reported, and of what the audit found.
 
 Nothing is run here. The rules, in order:
 
@@ -36,14 +36,14 @@ CODES = {SUPPORTED: AGREED, UNVERIFIABLE: NOTHING}
 
 @dataclass(frozen=True)
 class Evidence:
-    """What was found. `reports` are bench's objects; `gate` what the engine did on the gate: `passed`, `documents`,
+    """What was found. `reports` are bench's objects; `audit` what the engine did in the audit: `passed`, `documents`,
     `failed`, `command`, `divergences` (each with its `domain`), or None; `absent` texts and why they were left out;
     `machine` bench's; `contracts` each vocabulary's digest and algorithm by its name in the report, `asked` that name
     by the word of the claim; `other` the first divergence of the two contracts of `computes`; `missing` why nothing
     was run; `corpora` the names of texts that the user gave."""
 
     reports: Sequence[Mapping[str, Any]] = ()
-    gate: Mapping[str, Any] | None = None
+    audit: Mapping[str, Any] | None = None
     absent: Mapping[str, str] = field(default_factory=dict)
     machine: Mapping[str, Any] = field(default_factory=dict)
     contracts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -88,36 +88,45 @@ def exit_code(verdicts: Sequence[str]) -> int:
 
 
 def found_divergences(claim: Claim, evidence: Evidence) -> Iterator[dict[str, Any]]:
-    """Those that void a figure first (`voids`): of the texts, of the gate; then of other domains, then of contracts."""
+    """Of the gate, of the texts, of the audit, of contracts; those that void a figure are marked `voids`."""
     if claim.here is None:
         return
     engine = claim.here.engine
-    for cell, row in rows_of(evidence.reports, engine):
-        if row["verdict"] == VOID:
+    barred = set()
+    for proof in proofs(evidence):
+        # What an entry point does not serve at all is no wrong id.
+        if proof["engine"] == engine and not proof["passed"] and set(proof["verdicts"]) - {"unsupported", "unverified"}:
+            barred.add((proof["vocab"], proof["entry"]))
             yield {
-                "where": f"text {cell['text']}, {cell['entry']}, {cell['state']}", "vocabulary": cell["vocab"],
-                "domain": NEUTRAL, "voids": True, "explanation": f"{engine}: {row['detail']}", "command": "",
-            }
-    for proof in proofs(evidence, engine):
-        if not proof["passed"]:
-            yield {
-                "where": f"gate, {proof['entry']}", "vocabulary": proof["vocab"], "domain": proof["domain"],
+                "where": f"gate suite, {proof['entry']}", "vocabulary": base(proof["vocab"]), "domain": proof["domain"],
                 "voids": proof["domain"] == NEUTRAL, "explanation": proof["detail"], "command": proof["command"],
             }
-    of_gate = list((evidence.gate or {}).get("divergences", ()))
-    for one in sorted(of_gate, key=lambda found: found["domain"] != NEUTRAL):
+    for cell, row in rows_of(evidence.reports, engine):
+        if row["verdict"] == VOID and (cell["asked"], cell["entry"]) not in barred:
+            yield {
+                "where": f"text {cell['text']}, {cell['entry']}, {cell['state']}", "vocabulary": cell["vocab"],
+                "domain": NEUTRAL, "voids": True, "explanation": f"{engine}: {row['detail']}",
+                "command": row["command"],
+            }
+    of_audit = list((evidence.audit or {}).get("divergences", ()))
+    for one in sorted(of_audit, key=lambda found: found["domain"] != NEUTRAL):
         yield {**one, "voids": one["domain"] == NEUTRAL}
     if evidence.other is not None:
         yield {**evidence.other, "voids": False}
 
 
-def proofs(evidence: Evidence, engine: str) -> list[Mapping[str, Any]]:
-    """What bench itself proved of the engine on the gate suite, each once."""
+def proofs(evidence: Evidence) -> list[Mapping[str, Any]]:
+    """What bench proved of every engine on the gate suite, each once."""
     found = {
-        (one["vocab"], one["entry"], one["domain"]): one
-        for report in evidence.reports for one in report.get("proofs", ()) if one["engine"] == engine
+        (one["engine"], one["vocab"], one["entry"], one["domain"]): one
+        for report in evidence.reports for one in report.get("proofs", ())
     }
     return list(found.values())
+
+
+def base(path: str) -> str:
+    """The name of a file, without its folders."""
+    return path.rpartition("/")[2]
 
 
 def rows_of(reports: Sequence[Mapping[str, Any]], engine: str) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
@@ -137,7 +146,9 @@ def judge_figure(
 ) -> dict[str, Any]:
     """The figure's row: its verdict, why, and its cells."""
     cells = list(cells_of(claim, figure, evidence))
-    if unmet(figure, evidence) or unlike_contracts(claim, figure, evidence):
+    if figure.kind != "load_ms" and any(one["voids"] for one in divergences):
+        cells = [void(cell) for cell in cells]
+    elif unmet(figure, evidence) or unlike_contracts(claim, figure, evidence):
         cells = [{**cell, "outcome": UNJUDGED} if cell["measured"] else cell for cell in cells]
     verdict, why = _verdict(claim, figure, evidence, divergences, cells)
     claimed = {"value": figure.value, "low": figure.low, "high": figure.high}
@@ -146,6 +157,14 @@ def judge_figure(
         "against": figure.against or None, "cores": figure.cores or None, "per_core": figure.per_core,
         "parts": list(figure.parts) or None, "verdict": verdict, "why": why, "cells": cells,
     }
+
+
+def void(cell: dict[str, Any]) -> dict[str, Any]:
+    """The cell without its speed: there is none where the engine's ids are wrong on a neutral document."""
+    if cell["measured"] is None:
+        return cell
+    blank = dict.fromkeys(("measured", "engine_mb_s", "baseline_mb_s", "share", "share_per_core"))
+    return {**cell, **blank, "outcome": DIFFERS, "detail": "no speed: the engine's ids are wrong elsewhere"}
 
 
 def _verdict(

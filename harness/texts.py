@@ -29,8 +29,8 @@ MEGABYTE = 1_000_000
 WINDOWS = 8
 READ = 16  # times the size of a half that is read of a corpus
 PRESET = "bench.toml"
-# Kinds from outside of the preset, by name: the embedded sample, or a user's own corpus for a claim.
-_ADDED: dict[str, dict[str, object]] = {}
+# Kinds from outside of the preset, by name: (title, corpus spec) of the embedded sample, or of a user's own corpus.
+_ADDED: dict[str, tuple[str, str]] = {}
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def kinds() -> dict[str, dict[str, object]]:
     known: dict[str, dict[str, object]] = tomllib.loads(text)
     for name in CRAFTED:
         known.setdefault(name, {"title": name, "crafted": name, "entries": ["whole"]})
-    return known | _ADDED
+    return known | {name: {"title": title, "sources": [spec]} for name, (title, spec) in _ADDED.items()}
 
 
 def is_added(name: str) -> bool:
@@ -113,9 +113,9 @@ def is_added(name: str) -> bool:
     return name in _ADDED
 
 
-def add_kind(name: str, title: str, spec: str, *, first: int = 0) -> None:
-    """Make a corpus a kind for this process. `first`: read that many bytes of it and no more (0: all)."""
-    _ADDED[name] = {"title": title, "sources": [spec], "first": first}
+def add_kind(name: str, title: str, spec: str) -> None:
+    """Make a corpus a kind for this process; it is read as `load_corpus` reads one."""
+    _ADDED[name] = title, spec
 
 
 def entries_of(kind: str) -> tuple[str, ...]:
@@ -141,6 +141,10 @@ def load_text(kind: str, size: int) -> Text:
             where="--text",
             remedy=f"run: tokassay corpora fetch {' '.join(absent)}",
         )
+    if kind in _ADDED:
+        title, spec = _ADDED[kind]
+        read = load_corpus(spec, size)
+        return replace(read, kind=kind, title=f"{title}: {read.title}")
     table = known[kind]
     sources = tuple(str(source) for source in _list(table.get("sources")))
     size = min(size, int(str(table.get("megabytes", size))) * MEGABYTE)
@@ -148,7 +152,7 @@ def load_text(kind: str, size: int) -> Text:
         make = CRAFTED[str(table["crafted"])]
         halves = make(size, 0), make(size, 1)
     else:
-        halves = split(list(_first(groups(sources), int(str(table.get("first", 0))))), size)
+        halves = split(list(groups(sources)), size)
     document = int(str(table.get("document", DOCUMENT)))
     a, b = (Half(data, document, table.get("crafted") in ONE_PRETOKEN) for data in halves)
     return Text(kind, str(table["title"]), sources, entries_of(kind), a, b)
@@ -204,16 +208,6 @@ def _grouped(documents: Iterable[bytes], size: int) -> Iterator[bytes]:
 
 def _list(value: object) -> list[object]:
     return list(value) if isinstance(value, list) else []
-
-
-def _first(found: Iterator[bytes], limit: int) -> Iterator[bytes]:
-    """Groups up to `limit` bytes; 0 is all of them."""
-    total = 0
-    for group in found:
-        yield group
-        total += len(group)
-        if limit and total >= limit:
-            return
 
 
 def groups(sources: tuple[str, ...]) -> Iterator[bytes]:

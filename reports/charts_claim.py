@@ -155,19 +155,19 @@ def _panel(axes: Any, panel: Panel) -> None:
         axes.set_xlim(0, max([*panel.values, 1e-9]) * 1.3)
         floor = 0.0
     for block in panel.blocks.values():
+        below = len(names) + len(block.claimed) + len(block.bars) - 0.6
         for name, low, high in block.claimed:
             left, right = (low, high) if high > low else (floor, low)
             row = len(names)
             names.append(f"claimed: {shortened(name)}")
             axes.barh(row, right - left, left=left, height=0.62, color="white", edgecolor=CLAIMED, hatch="////", lw=1.2)
-            below = row + len(block.claimed) + len(block.bars) - 0.6
             axes.plot([low, low], [row, below], color=CLAIMED, lw=0.8, ls=":")
             _words(axes, high, row, exactly(low) if low == high else f"{exactly(low)}–{exactly(high)}", CLAIMED)
         for bar in block.bars:
             names.append(bar.name)
             _bar(axes, len(names) - 1, bar, floor)
     axes.set_yticks(range(len(names)), names, fontsize=8)
-    axes.invert_yaxis()
+    axes.set_ylim(len(names) - 0.4, -0.6)
     axes.set_xlabel(panel.label + (" (logarithmic)" if panel.logarithmic else ""), fontsize=8)
     axes.tick_params(axis="x", labelsize=8)
     axes.grid(axis="x", alpha=0.25)

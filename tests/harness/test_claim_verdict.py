@@ -20,7 +20,7 @@ from tokassay.harness.claim_verdict import (
 from tokassay.harness.claims import Claim, Figure, Here, Needs, Source
 
 SIZE = 1_000_000
-GATE: dict[str, Any] = {"passed": True, "documents": 100, "divergences": []}
+AUDIT: dict[str, Any] = {"passed": True, "documents": 100, "divergences": []}
 CONTRACTS = {"v": {"algorithm": "bpe-ranks", "digest": "aa"}, "w": {"algorithm": "greedy-longest", "digest": "bb"}}
 
 
@@ -44,18 +44,18 @@ def row(engine: str, *cpu_ms: float, verdict: str = "exact", detail: str = "", *
     """An engine's row: CPU milliseconds for SIZE bytes, one a round."""
     speeds = sorted(SIZE / 1e6 / (ms / 1e3) for ms in cpu_ms)
     speed = {"median": speeds[len(speeds) // 2], "min": speeds[0], "max": speeds[-1]} if speeds else None
-    return {"engine": engine, "verdict": verdict, "detail": detail, "cpu_ns": [int(ms * 1e6) for ms in cpu_ms],
-            "mb_s": speed, "ratio": None, "ratio_to": None, **more}
+    return {"engine": engine, "verdict": verdict, "detail": detail, "command": "",
+            "cpu_ns": [int(ms * 1e6) for ms in cpu_ms], "mb_s": speed, "ratio": None, "ratio_to": None, **more}
 
 
 def cell(text: str, *rows: dict[str, Any], vocab: str = "v") -> dict[str, Any]:
-    return {"text": text, "vocab": vocab, "entry": "whole", "state": "warm", "bytes": SIZE, "tokens": SIZE // 4,
-            "engines": list(rows)}
+    return {"text": text, "vocab": vocab, "asked": vocab, "entry": "whole", "state": "warm", "bytes": SIZE,
+            "tokens": SIZE // 4, "engines": list(rows)}
 
 
 def evidence(*cells: dict[str, Any], **changes: Any) -> Evidence:
     values: dict[str, Any] = {
-        "reports": ({"cells": list(cells), "engines": [], "texts": []},), "gate": GATE,
+        "reports": ({"cells": list(cells), "engines": [], "texts": []},), "audit": AUDIT,
         "machine": {"cpu": "Xeon", "cores": 2}, "contracts": CONTRACTS, "asked": {"v": "v", "w": "w"},
     }
     return Evidence(**{**values, **changes})
@@ -145,33 +145,56 @@ def test_a_baseline_that_is_void_is_no_vendors_fault() -> None:
     assert found["divergences"] == []
 
 
-def of_gate(domain: str) -> dict[str, Any]:
-    return {"where": "gate, battery", "vocabulary": "v", "domain": domain, "explanation": "b is cut after c",
+def of_audit(domain: str) -> dict[str, Any]:
+    return {"where": "audit, battery", "vocabulary": "v", "domain": domain, "explanation": "b is cut after c",
             "command": "tokassay diff fast oracle --vocab v --hex 62"}
 
 
-def test_the_gate_voids_what_every_text_allows() -> None:
+def test_the_audit_voids_what_every_text_allows() -> None:
     """Right on the texts that are timed, wrong on another neutral document: no speed."""
-    found = judge(claimed(), evidence(*BOTH, gate={**GATE, "passed": False, "divergences": [of_gate("neutral")]}))
+    found = judge(claimed(), evidence(*BOTH, audit={**AUDIT, "passed": False, "divergences": [of_audit("neutral")]}))
     assert found["verdict"] == VOID
     assert "b is cut after c" in found["figures"][0]["why"]
     assert found["divergences"][0]["command"].startswith("tokassay diff fast")
+    shown = {"measured", "share", "engine_mb_s", "baseline_mb_s"}
+    for one in found["figures"][0]["cells"]:
+        assert one["outcome"] == "void" and all(one[name] is None for name in shown)
 
 
-def test_the_gate_in_another_domain_is_told_and_voids_nothing() -> None:
-    found = judge(claimed(), evidence(*BOTH, gate={**GATE, "divergences": [of_gate("bytes")]}))
+def test_the_audit_in_another_domain_is_told_and_voids_nothing() -> None:
+    found = judge(claimed(), evidence(*BOTH, audit={**AUDIT, "divergences": [of_audit("bytes")]}))
     assert found["verdict"] == SUPPORTED
     assert [(one["domain"], one["voids"]) for one in found["divergences"]] == [("bytes", False)]
 
 
+def proved(**changes: Any) -> dict[str, Any]:
+    proof = {"engine": "fast", "vocab": "/home/v", "entry": "whole", "domain": "neutral", "passed": False,
+             "documents": 9, "failed": 1, "verdicts": {"differ": 1, "match": 8}, "detail": "document 4 differs",
+             "command": "tokassay audit"}
+    return {**proof, **changes}
+
+
 @pytest.mark.parametrize(("domain", "verdict"), [("neutral", VOID), ("bytes", SUPPORTED)])
 def test_benchs_own_proofs_count(domain: str, verdict: str) -> None:
-    proof = {"engine": "fast", "vocab": "v", "entry": "whole", "domain": domain, "passed": False, "documents": 9,
-             "failed": 1, "detail": "document 4 differs", "command": "tokassay audit"}
+    proof = proved(domain=domain)
     report = {"cells": list(BOTH), "engines": [], "texts": [], "proofs": [proof, {**proof, "engine": "slow"}]}
     found = judge(claimed(), evidence(reports=(report,)))
     assert found["verdict"] == verdict
-    assert len(found["divergences"]) == 1
+    assert [one["vocabulary"] for one in found["divergences"]] == ["v"]
+
+
+def test_a_proof_that_bars_an_engine_is_one_divergence_and_not_one_a_text() -> None:
+    cells = [cell(text, row("fast", verdict="void", detail="the gate suite was not passed"), row("slow", 1.0))
+             for text in ("english", "code")]
+    cells = [{**one, "asked": "/home/v"} for one in cells]
+    report = {"cells": cells, "engines": [], "texts": [], "proofs": [proved()]}
+    found = judge(claimed(), evidence(reports=(report, report)))
+    assert found["verdict"] == VOID and len(found["divergences"]) == 1
+
+
+def test_an_entry_point_that_is_not_served_is_no_wrong_id() -> None:
+    report = {"cells": list(BOTH), "engines": [], "texts": [], "proofs": [proved(verdicts={"unsupported": 1})]}
+    assert judge(claimed(), evidence(reports=(report,)))["verdict"] == SUPPORTED
 
 
 def test_another_contract_is_void_however_fast() -> None:
@@ -180,7 +203,7 @@ def test_another_contract_is_void_however_fast() -> None:
     cells += [cell(text, row("slow", 50.0, 50.0)) for text in ("english", "code")]
     here = replace(claimed().here, vocabularies=("w", "v"))  # type: ignore[type-var]
     speed = Figure("its ids", "200 million ids a second", "ids_s", value=200.0)
-    told = {**of_gate("neutral"), "explanation": "'ab' is 1 id and not 2"}
+    told = {**of_audit("neutral"), "explanation": "'ab' is 1 id and not 2"}
     found = judge(claimed(ratio(10.0, baseline_vocabulary="v"), speed, here=here), evidence(*cells, other=told))
     first, second = found["figures"]
     assert (found["verdict"], first["verdict"], second["verdict"]) == (VOID, VOID, SUPPORTED)
