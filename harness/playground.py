@@ -33,7 +33,7 @@ MOST = 2048  # bytes of a document
 BODY = 16 * 1024  # bytes of a request: a document whose bytes are all escaped, and the rest of the form
 WAIT_S = 30.0  # for the question before
 QUIET_S = 20.0  # a connection that says nothing for so long is closed
-LIMITS = {"timeout_s": 20.0, "memory_mb": 4096}  # of an engine
+TIMEOUT_S, MEMORY_MB = 20.0, 4096  # of an engine
 TYPES = {
     ".html": "text/html; charset=utf-8",
     ".csv": "text/csv; charset=utf-8",
@@ -77,7 +77,11 @@ class Playground:
     def __init__(self, roster: Mapping[str, EngineSpec]) -> None:
         from tokassay.harness.known import encodings
 
-        self.roster = {name: replace(spec, **LIMITS) for name, spec in roster.items() if installed(spec)}
+        self.roster = {
+            name: replace(spec, timeout_s=TIMEOUT_S, memory_mb=MEMORY_MB)
+            for name, spec in roster.items()
+            if installed(spec)
+        }
         self.engines = [*self.roster, ORACLE]
         self.vocabularies = [each.name for each in encodings() if each.file or known_path(each)]
         self.lock = threading.Lock()

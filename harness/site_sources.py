@@ -263,12 +263,16 @@ class Traces:
             left = self._oracle(loaded, contract, vector.document)
         except (InputError, OracleError, Reject) as error:
             return f"The oracle cannot be asked: {error}."
-        if answer is None:
+        spans = None
+        tokens: tuple[bytes | None, ...] = ()
+        if answer is not None:
+            tokens = tuple(map(loaded.vocabulary.ids().get, answer))
+            spans = spans_of(tokens, vector.document)
+        if answer is None or spans is None:  # there is nothing to set beside the oracle's decisions
             seen = to_json(side_by_side(vector.document, left))
             self.made[vector.id] = {**seen, "vocabulary": loaded.contract.vocabulary, "command": ""}
             return ""
-        tokens = tuple(map(loaded.vocabulary.ids().get, answer))
-        right = Side(engine, version, "as recorded", ids=answer, tokens=tokens, spans=spans_of(tokens, vector.document))
+        right = Side(engine, version, "as recorded", ids=answer, tokens=tokens, spans=spans)
         beside = to_json(side_by_side(vector.document, right, left))
         self.made[vector.id] = {**beside, "vocabulary": loaded.contract.vocabulary, "same": False, "command": ""}
         return ""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
+import pandas as pd
 from tokassay.reports import view
 from tokassay.reports.site.divergences import LISTED, listed_row
 from tokassay.reports.site.engines import SHOWN, page_of
@@ -15,7 +17,7 @@ from tokassay.reports.words import FAILING, moment
 
 def pages(site: Site) -> Iterator[Page]:
     """A page a corpus, and their list."""
-    newest: dict[str, list[tuple[Run, dict[str, object]]]] = {}
+    newest: dict[str, list[tuple[Run, dict[str, Any]]]] = {}
     for run in site.runs:
         for corpus in run.tables.corpora:
             newest.setdefault(str(corpus["name"]), []).append((run, corpus))
@@ -53,7 +55,7 @@ def pages(site: Site) -> Iterator[Page]:
     )
 
 
-def corpus_page(site: Site, name: str, seen: list[tuple[Run, dict[str, object]]]) -> Page:
+def corpus_page(site: Site, name: str, seen: list[tuple[Run, dict[str, Any]]]) -> Page:
     """The page of one corpus."""
     corpus = seen[0][1]
     cells = site.coverage[site.coverage["corpus"] == name]
@@ -111,13 +113,9 @@ def corpus_page(site: Site, name: str, seen: list[tuple[Run, dict[str, object]]]
     return Page(f"corpora/{slug(name)}.html", f"Corpus {name}", "page.html.j2", {"lead": [], "sections": sections})
 
 
-def rows_of(cells: object) -> Iterator[tuple[Cell, ...]]:
+def rows_of(cells: pd.DataFrame) -> Iterator[tuple[Cell, ...]]:
     """A row an engine and contract."""
-    import pandas as pd
-
-    assert isinstance(cells, pd.DataFrame)
-    for (engine, label, _, version, run, page), part in cells.groupby(
-        ["engine", "label", "core", "version", "run", "page"], sort=True
-    ):
+    for key, part in cells.groupby(["engine", "label", "core", "version", "run", "page"], sort=True):
+        engine, label, _, version, run, page = map(str, key)
         counts = once(part)
         yield Link(engine, page_of(engine)), label, version, *(counts[kind] for kind in SHOWN), Link(run, page)

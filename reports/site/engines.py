@@ -183,9 +183,9 @@ def speed(row: dict[str, Any]) -> tuple[str, str]:
     """Median and interval, or dashes for a row without a speed."""
     if row["verdict"] != "exact" or row["mb_s"] is None or row["mb_s"] != row["mb_s"]:
         return "–", "–"
-    low, high = row.get("mb_s_low"), row.get("mb_s_high")
-    known = low is not None and low == low and high is not None and high == high
-    return figure(float(row["mb_s"])), f"{figure(float(low))}–{figure(float(high))}" if known else "–"
+    interval = [row.get("mb_s_low"), row.get("mb_s_high")]
+    known = all(value is not None and value == value for value in interval)
+    return figure(float(row["mb_s"])), "–".join(figure(float(value or 0)) for value in interval) if known else "–"
 
 
 def whole(value: Any) -> int | None:

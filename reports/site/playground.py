@@ -53,7 +53,7 @@ def result(value: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "headline": headline,
         "kind": kind,
-        "sentences": [*value["sentences"], *ended],
+        "sentences": [*(each for each in value["sentences"] if each not in ("same", "same ids")), *ended],
         "document": bytes.fromhex(value["document"]),
         "table": tokens(value["sides"]),
         "command": value.get("command", ""),

@@ -115,15 +115,15 @@ def row(site: Site, name: str) -> tuple[Cell, ...]:
     shown: tuple[Cell, ...] = (None,) * 6
     if len(cells):
         shown = (counts["documents"], wrong(counts), *(counts[kind] for kind in ("crash", "error", "timeout", "oom")))
-    here: Cell = name if name in (ORACLE, HARNESS) else Link(name, f"engines/{slug(name)}.html")
+    here = name if name in (ORACLE, HARNESS) else Link(name, f"engines/{slug(name)}.html")
     return (
-        (here, Tag("ours", "said")) if ours else here,
+        (here, *((Tag("ours", "said"),) if ours else ())),
         str(cells["version"].iloc[0]) if len(cells) else None,
         *shown,
         sum(each.open for each in mine),
         sum(not each.open for each in mine),
         past,
-    )  # type: ignore[return-value]
+    )
 
 
 def known_row(site: Site, known: Known) -> tuple[Cell, ...]:

@@ -72,6 +72,16 @@ def looked_at(page: Page, name: str, axe: str, shots: Path) -> list[str]:
     return found
 
 
+def sees_what_is_planted(browser: Browser, axe: str) -> bool:
+    """Whether axe finds a picture without words and a field without a name, on a page made to have both."""
+    page = browser.new_page()
+    page.set_content("<html lang=en><title>x</title><main><h1>x</h1><img src='data:,'><input></main></html>")
+    page.evaluate(axe)
+    answer = page.evaluate("axe.run(document)")
+    page.close()
+    return {"image-alt", "label"} <= {each["id"] for each in answer["violations"] if each["impact"] in GRAVE}
+
+
 def check(browser: Browser, addresses: list[tuple[str, str]], axe: str, shots: Path) -> tuple[int, list[str]]:
     """(pages looked at, what is wrong), at every width and in both colours; each is printed once."""
     wrong: list[str] = []
@@ -146,7 +156,11 @@ def main() -> int:
         there = f"http://127.0.0.1:{server.server_port}/playground.html"
         addresses += [("playground", there), ("playground-answer", f"{there}#asked")]
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
-        seen, wrong = check(browser, addresses, given.axe.read_text(encoding="utf-8"), shots)
+        axe = given.axe.read_text(encoding="utf-8")
+        if not sees_what_is_planted(browser, axe):
+            print("axe does not see what is planted: nothing was looked at", file=sys.stderr)
+            return 5
+        seen, wrong = check(browser, addresses, axe, shots)
         browser.close()
         server.shutdown()
     for each in wrong:
