@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import pandas as pd
 from tokassay.reports import view
+from tokassay.reports.site.counts import verdicts
 from tokassay.reports.site.divergences import LISTED, listed_row
-from tokassay.reports.site.engines import SHOWN, page_of
+from tokassay.reports.site.engines import page_of
 from tokassay.reports.site.model import Run, Site, failed, once
-from tokassay.reports.site.parts import Cell, Code, Link, Section, table
+from tokassay.reports.site.parts import Code, Link, Section, table
 from tokassay.reports.site.shell import Page, slug
-from tokassay.reports.words import FAILING, moment
+from tokassay.reports.words import moment
 
 
 def pages(site: Site) -> Iterator[Page]:
@@ -75,14 +75,7 @@ def corpus_page(site: Site, name: str, seen: list[tuple[Run, dict[str, Any]]]) -
         ),
         Section(
             "Verdicts",
-            tables=[
-                table(
-                    f"Documents of {name} by engine and contract, each counted once",
-                    ("engine", "contract", "version", *SHOWN, "run"),
-                    rows_of(cells),
-                    alarms=FAILING,
-                )
-            ],
+            tables=[verdicts(f"Documents of {name} by engine, contract and operation", cells, "engine", page_of)],
             empty="No finished audit has results on it.",
         ),
         Section(
@@ -111,11 +104,3 @@ def corpus_page(site: Site, name: str, seen: list[tuple[Run, dict[str, Any]]]) -
         ),
     ]
     return Page(f"corpora/{slug(name)}.html", f"Corpus {name}", "page.html.j2", {"lead": [], "sections": sections})
-
-
-def rows_of(cells: pd.DataFrame) -> Iterator[tuple[Cell, ...]]:
-    """A row an engine and contract."""
-    for key, part in cells.groupby(["engine", "label", "core", "version", "run", "page"], sort=True):
-        engine, label, _, version, run, page = map(str, key)
-        counts = once(part)
-        yield Link(engine, page_of(engine)), label, version, *(counts[kind] for kind in SHOWN), Link(run, page)

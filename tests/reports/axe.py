@@ -45,12 +45,12 @@ def by_path(name: str) -> ModuleType:
 
 
 def kinds(folder: Path) -> Iterator[Path]:
-    """A page of every kind: what lies at the top, each folder's index, and its two largest others."""
+    """A page of every kind: what lies at the top, each folder's index, two large others; of divergences four."""
     yield from sorted(folder.glob("*.html"))
     for below in sorted(path for path in folder.iterdir() if path.is_dir()):
         found = sorted(below.glob("*.html"), key=lambda path: (path.name != "index.html", -path.stat().st_size))
         yield from found[:3]
-        yield from [path for path in found[3:] if path.name.startswith("vector-")][:1]
+        yield from [path for path in found[3:] if not path.name.startswith("vector-")][:2]
 
 
 def looked_at(page: Page, name: str, axe: str, shots: Path) -> list[str]:

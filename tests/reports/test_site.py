@@ -193,6 +193,20 @@ def test_the_scoreboard_counts_what_the_store_holds(made: Path) -> None:
     assert "oracle ours – – – – – – – 0 0 1" in text
 
 
+def test_rows_of_verdicts_add_up_to_their_documents(made: Path) -> None:
+    """On the pages of engines and corpora, every row's verdicts are its documents."""
+    rows = 0
+    for folder in ("engines", "corpora"):
+        for path in (made / folder).glob("*.html"):
+            found = re.search(r"<table[^>]*>\s*<caption>Documents .*?</table>", path.read_text("utf-8"), re.DOTALL)
+            for row in re.findall(r"<tr>(.*?)</tr>", found[0], re.DOTALL)[1:] if found else ():
+                cells = re.findall(r'<td class="num[^"]*">([\d,]+)</td>', row)
+                documents, *verdicts = (int(cell.replace(",", "")) for cell in cells)
+                assert documents == sum(verdicts) > 0, (path, row)
+                rows += 1
+    assert rows == 2 * 3 * 3 * 4, "three engines on three corpora in four operations, seen from both sides"
+
+
 def test_a_newer_run_takes_the_place_of_an_older(tmp_path: Path, store_at: Any, filled: Any) -> None:
     """A fault that the newest run no longer shows is not counted; one that only an older version had neither."""
     old = store_at(tmp_path / "s.sqlite", "a" * 12)
