@@ -19,6 +19,7 @@ from tokassay.reports.site.build import build_site
 from tokassay.reports.site.model import Site, once
 from tokassay.reports.site.shell import slug
 from tokassay.reports.site.sources import Engine, Fault, Known, Sources, Vector
+from tokassay.reports.trace import picture
 
 VOID = {"meta", "br", "img", "link", "input", "hr"}
 # By HTML's own list: what loads or runs something.
@@ -321,6 +322,50 @@ def test_csv_is_no_formula(scenario: Callable[[str], Path], tmp_path: Path) -> N
     write_downloads({"v_x": frame}, tmp_path)
     assert (tmp_path / "x.csv").read_text().splitlines()[1:] == ["'=1+1,1", "'@x,2", "plain,3", ",4"]
     assert [row["a"] for row in json.loads((tmp_path / "x.json").read_text())] == ["=1+1", "@x", "plain", None]
+
+
+def test_pages_of_a_great_run_stay_small(tmp_path: Path, store_at: Any) -> None:
+    """Twenty-five engines, eight contracts and twelve corpora, 300 divergences with long documents."""
+    store = store_at(tmp_path / "great.sqlite", "c" * 12)
+    store.begin(exit_code=1)
+    for n in range(12):
+        store.corpus(f"corpus-{n}", f"corpus-{n}:100", 100)
+    for name in range(8):
+        contract = store.contract("16.0", "reject", name=f"vocabulary-{name}")
+        core = f"{name:016x}"
+        store.db.execute("UPDATE contract SET core = ?, digest = ? WHERE digest = ?", (core, core, contract))
+        for e in range(25):
+            build = store.build(f"engine-{e}", "1.0", "engine==1.0")
+            for n in range(12):
+                wrong = {"match": 99, "differ": 1} if (e + n) % 7 == 0 else {"match": 100}
+                store.cell(f"corpus-{n}", "neutral", f"engine-{e}", "encode", core, build, wrong)
+    for n in range(300):
+        text = bytes(range(256)).hex()
+        store.divergence(
+            verdict="differ",
+            signature=f"s{n} " + "x" * 200,
+            input=text,
+            explanation="long " * 60,
+            engine=f"engine-{n % 25}",
+            got=list(range(200)),
+            expected=list(range(1, 201)),
+        )
+    build_site(Site(sources(store.close())), tmp_path / "site")
+    sizes = {path.name: path.stat().st_size for path in (tmp_path / "site").rglob("*.html")}
+    assert len(sizes) > 300 and max(sizes.values()) < LARGEST, max(sizes.items(), key=lambda item: item[1])
+    words = " ".join(Read((tmp_path / "site" / "divergences" / "index.html").read_text("utf-8")).text)
+    assert "200 of 300 rows are shown" in words
+    words = " ".join(Read((tmp_path / "site" / "runs" / f"{'c' * 12}.html").read_text("utf-8")).text)
+    assert "2 of 8 contracts are shown" in words
+
+
+def test_a_long_trace_is_cut_around_the_first_difference() -> None:
+    told = {"stage": "scan", "span": [0, 1], "bytes": "61", "meaning": "m", "class": "Ll", "path": "p"}
+    side = {"engine": "e", "version": "1", "variants": "v", "outcome": "ids", "detail": "", "ids": [], "tokens": []}
+    rows = [{"stage": "scan", "at": n % 250, "same": n != 400, "decisions": [told, told]} for n in range(900)]
+    value = {"document": "61" * 250, "sides": [side, side], "rows": rows, "first": 400, "parted": "", "command": ""}
+    shown = picture(value, 200)
+    assert len(shown["rows"]) == 200 and shown["left_out"] == 700 and 400 in [n for n, _ in shown["rows"]]
 
 
 @pytest.mark.parametrize(
