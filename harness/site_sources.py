@@ -236,7 +236,9 @@ class Traces:
         try:
             loaded = self._load(asked.vocabulary, asked.pattern)
             contract = asked.contract(loaded.contract)
-            seen = compare((asked.left, asked.right), loaded, contract, self.roster, asked.document)
+            names = (asked.left, asked.right)
+            # What of a contract would explain it is in the store already.
+            seen = compare(names, loaded, contract, self.roster, asked.document, causes=False)
         except InputError as error:
             return f"It was not traced: {error}."
         if not seen.compared:
