@@ -22,6 +22,7 @@ from typing import Any
 from urllib.parse import unquote, unquote_to_bytes, urlsplit
 
 from tokassay.engines.roster import EngineSpec
+from tokassay.harness.contract import GREEDY
 from tokassay.harness.errors import InputError
 from tokassay.harness.hosts import ORACLE, installed
 from tokassay.harness.input import parse_hex
@@ -83,7 +84,9 @@ class Playground:
             if installed(spec)
         }
         self.engines = [*self.roster, ORACLE]
-        self.vocabularies = [each.name for each in encodings() if each.file or known_path(each)]
+        known = [each for each in encodings() if each.file or known_path(each)]
+        # Some engines serve the longest match alone; a vocabulary of the package is one of it, too.
+        self.vocabularies = [each.name for each in known] + [f"{each.name}@{GREEDY}" for each in known if each.file]
         self.lock = threading.Lock()
         self.version = distribution_version("tokassay")
 

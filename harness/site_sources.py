@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 FAULTS = "faults/own.json"
 STORE = Path("tokassay.sqlite")
+LETTERS = 160  # of an answer: a panic's message can be long
 LARGEST = 256  # bytes of a document that is traced for a page
 OURS = "tokassay"  # the requirement of our own engines
 
@@ -104,7 +105,7 @@ def _known(vector: Vector) -> Iterator[Known]:
                 history.get("last_good", ""),
                 history.get("first_good", ""),
                 engine in vector.wrong,
-                given.told(),
+                given.told()[:LETTERS],
             )
 
 
