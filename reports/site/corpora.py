@@ -70,7 +70,7 @@ def corpus_page(site: Site, name: str, seen: list[tuple[Run, dict[str, Any]]]) -
                 ("seed", str(corpus["seed"])),
                 ("documents", corpus["documents"]),
                 ("bytes", corpus["bytes"]),
-                *((f"{domain} documents", int(number)) for domain, number in counts.items()),
+                *((f"documents of the domain {domain}", int(number)) for domain, number in counts.items()),
             ],
         ),
         Section(
