@@ -86,10 +86,12 @@ def compare(
     document: bytes,
     *,
     always: bool = True,
+    causes: bool = True,
 ) -> Compared:
     """Ask two targets, written as on the command line, and compare. `contract` is the one asked for.
 
-    Oracles that stand in are asked only where the sides differ, unless `always`. Raises InputError for a name.
+    Oracles that stand in are asked only where the sides differ, unless `always`; what of a contract would explain the
+    difference is not looked for without `causes`. Raises InputError for a name.
     """
     targets = target(names[0], contract, roster), target(names[1], contract, roster)
     a, b = (ask_side(each, loaded, document, roster=roster) for each in targets)
@@ -100,7 +102,7 @@ def compare(
         left, right = (stand_in(t, side, loaded, document, roster) for t, side in zip(targets, (a, b), strict=True))
         others = left, right
     found = difference(a, b, document, others, loaded.vocabulary.tokens.__contains__) if differ else None
-    known = by_contract(targets, (a, b), loaded, document, roster) if differ else []
+    known = by_contract(targets, (a, b), loaded, document, roster) if differ and causes else []
     return Compared(document, loaded.contract.vocabulary, targets, (a, b), others, found, tuple(known))
 
 

@@ -22,6 +22,7 @@ from typing import Any
 from urllib.parse import unquote, unquote_to_bytes, urlsplit
 
 from tokassay.engines.roster import EngineSpec
+from tokassay.harness.contract import GREEDY
 from tokassay.harness.errors import InputError
 from tokassay.harness.hosts import ORACLE, installed
 from tokassay.harness.input import parse_hex
@@ -33,7 +34,7 @@ MOST = 2048  # bytes of a document
 BODY = 16 * 1024  # bytes of a request: a document whose bytes are all escaped, and the rest of the form
 WAIT_S = 30.0  # for the question before
 QUIET_S = 20.0  # a connection that says nothing for so long is closed
-LIMITS = {"timeout_s": 20.0, "memory_mb": 4096}  # of an engine
+TIMEOUT_S, MEMORY_MB = 20.0, 4096  # of an engine
 TYPES = {
     ".html": "text/html; charset=utf-8",
     ".csv": "text/csv; charset=utf-8",
@@ -77,9 +78,15 @@ class Playground:
     def __init__(self, roster: Mapping[str, EngineSpec]) -> None:
         from tokassay.harness.known import encodings
 
-        self.roster = {name: replace(spec, **LIMITS) for name, spec in roster.items() if installed(spec)}
+        self.roster = {
+            name: replace(spec, timeout_s=TIMEOUT_S, memory_mb=MEMORY_MB)
+            for name, spec in roster.items()
+            if installed(spec)
+        }
         self.engines = [*self.roster, ORACLE]
-        self.vocabularies = [each.name for each in encodings() if each.file or known_path(each)]
+        known = [each for each in encodings() if each.file or known_path(each)]
+        # Some engines serve the longest match alone; a vocabulary of the package is one of it, too.
+        self.vocabularies = [each.name for each in known] + [f"{each.name}@{GREEDY}" for each in known if each.file]
         self.lock = threading.Lock()
         self.version = distribution_version("tokassay")
 

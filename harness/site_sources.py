@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 FAULTS = "faults/own.json"
 STORE = Path("tokassay.sqlite")
+LETTERS = 160  # of an answer: a panic's message can be long
 LARGEST = 256  # bytes of a document that is traced for a page
 OURS = "tokassay"  # the requirement of our own engines
 
@@ -104,7 +105,7 @@ def _known(vector: Vector) -> Iterator[Known]:
                 history.get("last_good", ""),
                 history.get("first_good", ""),
                 engine in vector.wrong,
-                given.told(),
+                given.told()[:LETTERS],
             )
 
 
@@ -236,7 +237,9 @@ class Traces:
         try:
             loaded = self._load(asked.vocabulary, asked.pattern)
             contract = asked.contract(loaded.contract)
-            seen = compare((asked.left, asked.right), loaded, contract, self.roster, asked.document)
+            names = (asked.left, asked.right)
+            # What of a contract would explain it is in the store already.
+            seen = compare(names, loaded, contract, self.roster, asked.document, causes=False)
         except InputError as error:
             return f"It was not traced: {error}."
         if not seen.compared:
@@ -263,12 +266,16 @@ class Traces:
             left = self._oracle(loaded, contract, vector.document)
         except (InputError, OracleError, Reject) as error:
             return f"The oracle cannot be asked: {error}."
-        if answer is None:
+        spans = None
+        tokens: tuple[bytes | None, ...] = ()
+        if answer is not None:
+            tokens = tuple(map(loaded.vocabulary.ids().get, answer))
+            spans = spans_of(tokens, vector.document)
+        if answer is None or spans is None:  # there is nothing to set beside the oracle's decisions
             seen = to_json(side_by_side(vector.document, left))
             self.made[vector.id] = {**seen, "vocabulary": loaded.contract.vocabulary, "command": ""}
             return ""
-        tokens = tuple(map(loaded.vocabulary.ids().get, answer))
-        right = Side(engine, version, "as recorded", ids=answer, tokens=tokens, spans=spans_of(tokens, vector.document))
+        right = Side(engine, version, "as recorded", ids=answer, tokens=tokens, spans=spans)
         beside = to_json(side_by_side(vector.document, right, left))
         self.made[vector.id] = {**beside, "vocabulary": loaded.contract.vocabulary, "same": False, "command": ""}
         return ""

@@ -99,5 +99,5 @@ def spread(found: Mapping[str, Any] | None) -> str:
     """A median and its interval: the bootstrap's where there is one, else least and greatest."""
     if not found:
         return "–"
-    low, high = (found.get("low"), found.get("high")) if found.get("low") is not None else (found["min"], found["max"])
-    return f"{figure(found['median'])} ({figure(low)}–{figure(high)})"
+    low, high = ("min", "max") if found.get("low") is None else ("low", "high")
+    return f"{figure(found['median'])} ({figure(found[low])}–{figure(found[high])})"

@@ -74,17 +74,17 @@ def render_trace(value: Mapping[str, Any]) -> str:
     return environment().get_template("trace.html.j2").render(**picture(value))
 
 
-def picture(value: Mapping[str, Any]) -> dict[str, Any]:
-    """What templates/trace_body.html.j2 shows of such an object: lines of bytes, and the decisions around the first
-    difference."""
+def picture(value: Mapping[str, Any], most: int = ROWS) -> dict[str, Any]:
+    """What templates/trace_body.html.j2 shows of such an object: lines of bytes, and at most `most` decisions, around
+    the first difference."""
     document = bytes.fromhex(value["document"])
     low, high = window(len(document), _at(value))
     first = value["first"]
     whole = len(document) <= WHOLE
     chosen = [n for n, row in enumerate(value["rows"]) if whole or low <= row["at"] < high or n == first]
-    if len(chosen) > ROWS:
-        start = max(0, min(chosen.index(first) - ROWS // 4 if first is not None else 0, len(chosen) - ROWS))
-        chosen = chosen[start : start + ROWS]
+    if len(chosen) > most:
+        start = max(0, min(chosen.index(first) - most // 4 if first is not None else 0, len(chosen) - most))
+        chosen = chosen[start : start + most]
     return {
         "t": value,
         "size": len(document),

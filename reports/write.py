@@ -6,6 +6,7 @@ import json
 import os
 from pathlib import Path
 
+from tokassay.reports.downloads import inert
 from tokassay.reports.errors import INFRASTRUCTURE, ReportError
 from tokassay.reports.html import render_html
 from tokassay.reports.json import audit_object
@@ -30,16 +31,11 @@ def coverage_csv(tables: Tables) -> str:
 
 
 def divergences_csv(frames: Frames) -> str:
-    """v_divergence as it is: input in hex, ids as JSON lists. Spreadsheets must not run it: see `_inert`."""
+    """v_divergence as it is: input in hex, ids as JSON lists. Spreadsheets must not run it: see `downloads.inert`."""
     table = frames.divergences.drop(columns="run")
     for name in ("signature", "first", "explanation", "command", "engine", "against", "corpus", "contract"):
-        table[name] = table[name].map(_inert)
+        table[name] = table[name].map(inert)
     return str(table.to_csv(index=False))
-
-
-def _inert(text: str) -> str:
-    """A spreadsheet takes a cell that begins with one of these for a formula; a quote before it makes it text."""
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
 
 
 def write_report(store_path: Path, run_id: str | None, out_dir: Path) -> list[Path]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from tokassay.harness.commands.options import Json, Roster, print_json
@@ -30,7 +30,7 @@ def splice(
     from tokassay.reports.splice import splice as made_anew
 
     sources = gathered(load_roster(*(roster or ())))
-    rows = []
+    rows: list[dict[str, Any]] = []
     for path in files:
         try:
             text = path.read_text(encoding="utf-8")
@@ -56,5 +56,5 @@ def splice(
         for row in rows:
             for stale in row["stale"]:
                 typer.echo(f"{row['file']}:{stale} is {'not what the data say' if check else 'written'}")
-        typer.echo(f"{sum(int(row['stretches']) for row in rows)} stretches in {len(rows)} files")
+        typer.echo(f"{sum(row['stretches'] for row in rows)} stretches in {len(rows)} files")
     raise typer.Exit(code)

@@ -11,12 +11,13 @@ from tokassay.reports.downloads import Download, write_downloads
 from tokassay.reports.errors import ReportError
 from tokassay.reports.site import claims, corpora, divergences, engines, figures, known, overview, runs, scoreboard
 from tokassay.reports.site.model import Site
-from tokassay.reports.site.parts import Link, Section, table
+from tokassay.reports.site.parts import Cell, Link, Section, table
 from tokassay.reports.site.shell import Page, render
 from tokassay.reports.words import counted
 
 KINDS = (overview, scoreboard, figures, engines, corpora, divergences, known, claims, runs)
 DATA = "data"
+LABELS = {"csv": "CSV", "parquet": "Parquet", "json": "JSON"}
 LIST = "site.json"
 SCHEMA = "tokassay.site/1"
 
@@ -81,17 +82,10 @@ def put(path: Path, text: str) -> None:
 
 def downloads(made: list[Download]) -> Iterator[Page]:
     """downloads.html."""
-    rows = (
-        (
-            each.view,
-            each.rows,
-            *(
-                Link(f"{kind.upper() if kind != 'parquet' else 'Parquet'}, {size:,} bytes", f"{DATA}/{name}")
-                for kind, name, size in each.files
-            ),
-        )
-        for each in made
-    )
+    rows: list[tuple[Cell, ...]] = []
+    for each in made:
+        files = [Link(f"{LABELS[kind]}, {size:,} bytes", f"{DATA}/{name}") for kind, name, size in each.files]
+        rows.append((each.view, each.rows, *files))
     yield Page(
         "downloads.html",
         "Downloads",
@@ -104,7 +98,7 @@ def downloads(made: list[Download]) -> Iterator[Page]:
             "sections": [
                 Section(
                     "Tables",
-                    tables=[table("Views, as files", ("view", "rows", "CSV", "Parquet", "JSON"), rows)],
+                    tables=[table("Views, as files", ("view", "rows", *LABELS.values()), rows)],
                     empty="No store was given.",
                 )
             ],

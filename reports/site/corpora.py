@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from tokassay.reports import view
+from tokassay.reports.site.counts import verdicts
 from tokassay.reports.site.divergences import LISTED, listed_row
-from tokassay.reports.site.engines import SHOWN, page_of
+from tokassay.reports.site.engines import page_of
 from tokassay.reports.site.model import Run, Site, failed, once
-from tokassay.reports.site.parts import Cell, Code, Link, Section, table
+from tokassay.reports.site.parts import Code, Link, Section, table
 from tokassay.reports.site.shell import Page, slug
-from tokassay.reports.words import FAILING, moment
+from tokassay.reports.words import moment
 
 
 def pages(site: Site) -> Iterator[Page]:
     """A page a corpus, and their list."""
-    newest: dict[str, list[tuple[Run, dict[str, object]]]] = {}
+    newest: dict[str, list[tuple[Run, dict[str, Any]]]] = {}
     for run in site.runs:
         for corpus in run.tables.corpora:
             newest.setdefault(str(corpus["name"]), []).append((run, corpus))
@@ -53,7 +55,7 @@ def pages(site: Site) -> Iterator[Page]:
     )
 
 
-def corpus_page(site: Site, name: str, seen: list[tuple[Run, dict[str, object]]]) -> Page:
+def corpus_page(site: Site, name: str, seen: list[tuple[Run, dict[str, Any]]]) -> Page:
     """The page of one corpus."""
     corpus = seen[0][1]
     cells = site.coverage[site.coverage["corpus"] == name]
@@ -68,19 +70,12 @@ def corpus_page(site: Site, name: str, seen: list[tuple[Run, dict[str, object]]]
                 ("seed", str(corpus["seed"])),
                 ("documents", corpus["documents"]),
                 ("bytes", corpus["bytes"]),
-                *((f"{domain} documents", int(number)) for domain, number in counts.items()),
+                *((f"documents of the domain {domain}", int(number)) for domain, number in counts.items()),
             ],
         ),
         Section(
             "Verdicts",
-            tables=[
-                table(
-                    f"Documents of {name} by engine and contract, each counted once",
-                    ("engine", "contract", "version", *SHOWN, "run"),
-                    rows_of(cells),
-                    alarms=FAILING,
-                )
-            ],
+            tables=[verdicts(f"Documents of {name} by engine, contract and operation", cells, "engine", page_of)],
             empty="No finished audit has results on it.",
         ),
         Section(
@@ -109,15 +104,3 @@ def corpus_page(site: Site, name: str, seen: list[tuple[Run, dict[str, object]]]
         ),
     ]
     return Page(f"corpora/{slug(name)}.html", f"Corpus {name}", "page.html.j2", {"lead": [], "sections": sections})
-
-
-def rows_of(cells: object) -> Iterator[tuple[Cell, ...]]:
-    """A row an engine and contract."""
-    import pandas as pd
-
-    assert isinstance(cells, pd.DataFrame)
-    for (engine, label, _, version, run, page), part in cells.groupby(
-        ["engine", "label", "core", "version", "run", "page"], sort=True
-    ):
-        counts = once(part)
-        yield Link(engine, page_of(engine)), label, version, *(counts[kind] for kind in SHOWN), Link(run, page)

@@ -9,7 +9,7 @@ from tokassay.reports.site.known import index_section
 from tokassay.reports.site.model import Shown, Site
 from tokassay.reports.site.parts import Cell, Code, Link, Section, Tag, table
 from tokassay.reports.site.shell import Page, slug
-from tokassay.reports.words import counted
+from tokassay.reports.words import counted, moment
 
 LISTED = ("divergence", "verdict", "engine", "against", "contract", "stage", "documents", "smallest input")
 
@@ -85,7 +85,7 @@ def divergence_page(site: Site, shown: Shown) -> Page:
     runs = table(
         "Runs that show it",
         ("run", "began"),
-        ((Link(run.id, run.page), str(run.tables.run["started"])) for run in shown.runs),
+        ((Link(run.id, run.page), moment(str(run.tables.run["started"]))) for run in shown.runs),
     )
     return Page(
         shown.page,

@@ -7,14 +7,13 @@ from typing import Any
 
 from tokassay.reports.sentences import figure
 from tokassay.reports.site.claims import engine_of, tag_of
+from tokassay.reports.site.counts import verdicts
 from tokassay.reports.site.divergences import LISTED, listed_row
 from tokassay.reports.site.model import Site, failed, once, wrong
-from tokassay.reports.site.parts import Cell, Code, Link, Section, Tag, table
+from tokassay.reports.site.parts import Code, Link, Section, Tag, table
 from tokassay.reports.site.scoreboard import known_row
 from tokassay.reports.site.shell import Page, slug
-from tokassay.reports.words import FAILING, moment
-
-SHOWN = ("documents", "match", "declared", "reject", "unsupported", *FAILING)
+from tokassay.reports.words import moment
 
 
 def pages(site: Site) -> Iterator[Page]:
@@ -85,15 +84,7 @@ def engine_page(site: Site, name: str) -> Page:
         ),
         Section(
             "Verdicts",
-            tables=[
-                table(
-                    f"Documents by contract, corpus and domain, each counted once: {name}",
-                    ("contract", "version", "corpus", "domain", *SHOWN, "run"),
-                    coverage_rows(cells),
-                    alarms=FAILING,
-                    more=Link("every count", "downloads.html"),
-                )
-            ],
+            tables=[verdicts(f"Documents by corpus, contract and operation: {name}", cells, "corpus", corpus_page)],
             empty="No audit in these stores asked it.",
         ),
         Section(
@@ -133,19 +124,9 @@ def engine_page(site: Site, name: str) -> Page:
     return Page(page_of(name), name, "page.html.j2", {"lead": [], "sections": sections})
 
 
-def coverage_rows(cells: Any) -> Iterator[tuple[Cell, ...]]:
-    """A row a contract, corpus and domain: the operation with most failures counts."""
-    keys = ["label", "core", "version", "corpus", "domain", "run", "page"]
-    for (label, _, version, corpus, domain, run, page), part in cells.groupby(keys, sort=True):
-        counts = once(part)
-        yield (
-            label,
-            version,
-            Link(corpus, f"corpora/{slug(corpus)}.html"),
-            domain,
-            *(counts[kind] for kind in SHOWN),
-            Link(run, page),
-        )
+def corpus_page(name: str) -> str:
+    """Where a corpus's page is."""
+    return f"corpora/{slug(name)}.html"
 
 
 def speeds(site: Site, name: str) -> Any:
@@ -183,9 +164,9 @@ def speed(row: dict[str, Any]) -> tuple[str, str]:
     """Median and interval, or dashes for a row without a speed."""
     if row["verdict"] != "exact" or row["mb_s"] is None or row["mb_s"] != row["mb_s"]:
         return "–", "–"
-    low, high = row.get("mb_s_low"), row.get("mb_s_high")
-    known = low is not None and low == low and high is not None and high == high
-    return figure(float(row["mb_s"])), f"{figure(float(low))}–{figure(float(high))}" if known else "–"
+    interval = [row.get("mb_s_low"), row.get("mb_s_high")]
+    known = all(value is not None and value == value for value in interval)
+    return figure(float(row["mb_s"])), "–".join(figure(float(value or 0)) for value in interval) if known else "–"
 
 
 def whole(value: Any) -> int | None:

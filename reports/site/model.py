@@ -18,6 +18,7 @@ from tokassay.reports.tables import Divergence, Tables, build
 from tokassay.reports.trace import picture
 from tokassay.reports.words import FAILING, VERDICTS
 
+DECISIONS = 200  # of a trace; a page must stay small
 CELL = ["label", "core", "engine", "corpus", "domain", "operation"]
 
 
@@ -183,7 +184,7 @@ class Site:
 
     def picture(self, key: str) -> dict[str, Any] | None:
         """What the template of a trace is given, for a divergence's key or a vector's id; None where there is none."""
-        return None if key not in self.traces else picture(self.traces[key])
+        return None if key not in self.traces else picture(self.traces[key], DECISIONS)
 
     def rows(self, view: str) -> list[dict[str, Any]]:
         """The rows of a view, of all stores; none for a view that no store has."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tokassay.reports.site.model import DECISIONS
 from tokassay.reports.site.parts import Cell, Code, Table, Tag, table
 from tokassay.reports.site.shell import Page, render
 from tokassay.reports.trace import picture
@@ -40,7 +41,7 @@ def render_playground(
     page = Page(NAME, "Playground", "playground.html.j2", {
         "asked": form, "vocabularies": vocabularies, "engines": engines, "most": most, "error": error,
         "result": None if value is None else result(value),
-        "trace": None if value is None or not value["document"] else picture(value),
+        "trace": None if value is None or not value["document"] else picture(value, DECISIONS),
     })  # fmt: skip
     return render(page, version, more=(LINK,))
 
@@ -53,7 +54,7 @@ def result(value: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "headline": headline,
         "kind": kind,
-        "sentences": [*value["sentences"], *ended],
+        "sentences": [*(each for each in value["sentences"] if each not in ("same", "same ids")), *ended],
         "document": bytes.fromhex(value["document"]),
         "table": tokens(value["sides"]),
         "command": value.get("command", ""),

@@ -12,8 +12,10 @@ from tokassay.reports.site.model import Run, Shown, Site, key_of
 from tokassay.reports.site.overview import outcome
 from tokassay.reports.site.parts import Cell, Code, Link, Section, table
 from tokassay.reports.site.shell import Page, slug
-from tokassay.reports.tables import used_verdicts
+from tokassay.reports.tables import Matrix, used_verdicts
 from tokassay.reports.words import FAILING, counted, moment
+
+SQUARES = 600  # of all matrices of a page
 
 
 def pages(site: Site) -> Iterator[Page]:
@@ -194,6 +196,7 @@ def run_page(run: Run, shown: dict[str, Shown]) -> Page:
         "run.html.j2",
         {
             "t": t,
+            "matrices": matrices(t.matrices),
             "facts": facts,
             "sections": [each for each in sections if each is not None],
             "engine_page": {e.name: page_of(e.name) for e in t.engines},
@@ -202,3 +205,16 @@ def run_page(run: Run, shown: dict[str, Shown]) -> Page:
             "corpus_page": {c["name"]: f"corpora/{slug(c['name'])}.html" for c in t.corpora},
         },
     )
+
+
+def matrices(found: list[Matrix]) -> list[Matrix]:
+    """Those that fit on a page: where there are many squares, those in which something failed, as far as they fit."""
+    if sum(len(each.engines) * len(each.corpora) for each in found) <= SQUARES:
+        return found
+    shown, room = [], SQUARES
+    for each in found:
+        squares = len(each.engines) * len(each.corpora)
+        if squares <= room and any(s.tone == "fail" for row in each.squares.values() for s in row.values() if s):
+            shown.append(each)
+            room -= squares
+    return shown

@@ -13,9 +13,8 @@ from tokassay.reports.site.sources import Known
 ORACLE, HARNESS = "oracle", "harness"
 COLUMNS = (
     "implementation",
-    "version",
-    "documents asked",
     "wrong documents",
+    "documents asked",
     "crashes",
     "errors",
     "timeouts",
@@ -23,8 +22,9 @@ COLUMNS = (
     "known faults, open",
     "known faults, healed",
     "past faults of ours",
+    "version",
 )
-RED = COLUMNS[3:9]
+RED = (COLUMNS[1], *COLUMNS[3:8])
 COUNTED = (
     "Of each cell (contract, engine, corpus, domain, operation) the newest finished run counts, and of each engine the "
     "version that was run last. A document counts once for a contract, by the operation in which most of them failed. "
@@ -114,16 +114,16 @@ def row(site: Site, name: str) -> tuple[Cell, ...]:
     past = sum(fault.of == name for fault in site.sources.faults) if ours else None
     shown: tuple[Cell, ...] = (None,) * 6
     if len(cells):
-        shown = (counts["documents"], wrong(counts), *(counts[kind] for kind in ("crash", "error", "timeout", "oom")))
-    here: Cell = name if name in (ORACLE, HARNESS) else Link(name, f"engines/{slug(name)}.html")
+        shown = (wrong(counts), counts["documents"], *(counts[kind] for kind in ("crash", "error", "timeout", "oom")))
+    here = name if name in (ORACLE, HARNESS) else Link(name, f"engines/{slug(name)}.html")
     return (
-        (here, Tag("ours", "said")) if ours else here,
-        str(cells["version"].iloc[0]) if len(cells) else None,
+        (here, *((Tag("ours", "said"),) if ours else ())),
         *shown,
         sum(each.open for each in mine),
         sum(not each.open for each in mine),
         past,
-    )  # type: ignore[return-value]
+        str(cells["version"].iloc[0]) if len(cells) else None,
+    )
 
 
 def known_row(site: Site, known: Known) -> tuple[Cell, ...]:

@@ -19,6 +19,7 @@ from tokassay.reports.site.build import build_site
 from tokassay.reports.site.model import Site, once
 from tokassay.reports.site.shell import slug
 from tokassay.reports.site.sources import Engine, Fault, Known, Sources, Vector
+from tokassay.reports.trace import picture
 
 VOID = {"meta", "br", "img", "link", "input", "hr"}
 # By HTML's own list: what loads or runs something.
@@ -186,11 +187,25 @@ def test_the_scoreboard_counts_what_the_store_holds(made: Path) -> None:
     # By hand from conftest.failing: 5 of dat-bpe's documents differ in encode; tokenizers crash on 1 and time out on 3.
     # Asked: 702 + 41 + 389, 1190 + 310 + 3321 and 2480 + 3 documents, each once whatever the operations.
     asked = 702 + 41 + 389 + 1190 + 310 + 3321 + 2480 + 3
-    assert f"dat-bpe ours 0.1.0 {asked:,} 5 0 0 0 0 0 0 0" in text
-    assert f"tokenizers 0.23.3 {asked:,} 0 1 0 3 0 0 1 –" in text
-    assert f"tiktoken 0.14.0 {asked:,} 0 0 0 0 0 1 0 –" in text
-    assert "never-run – – – – – – – 0 0 –" in text
-    assert "oracle ours – – – – – – – 0 0 1" in text
+    assert f"dat-bpe ours 5 {asked:,} 0 0 0 0 0 0 0 0.1.0" in text
+    assert f"tokenizers 0 {asked:,} 1 0 3 0 0 1 – 0.23.3" in text
+    assert f"tiktoken 0 {asked:,} 0 0 0 0 1 0 – 0.14.0" in text
+    assert "never-run – – – – – – 0 0 – –" in text
+    assert "oracle ours – – – – – – 0 0 1 –" in text
+
+
+def test_rows_of_verdicts_add_up_to_their_documents(made: Path) -> None:
+    """On the pages of engines and corpora, every row's verdicts are its documents."""
+    rows = 0
+    for folder in ("engines", "corpora"):
+        for path in (made / folder).glob("*.html"):
+            found = re.search(r"<table[^>]*>\s*<caption>Documents .*?</table>", path.read_text("utf-8"), re.DOTALL)
+            for row in re.findall(r"<tr>(.*?)</tr>", found[0], re.DOTALL)[1:] if found else ():
+                cells = re.findall(r'<td class="num[^"]*">([\d,]+)</td>', row)
+                documents, *verdicts = (int(cell.replace(",", "")) for cell in cells)
+                assert documents == sum(verdicts) > 0, (path, row)
+                rows += 1
+    assert rows == 2 * 3 * 3 * 4, "three engines on three corpora in four operations, seen from both sides"
 
 
 def test_a_newer_run_takes_the_place_of_an_older(tmp_path: Path, store_at: Any, filled: Any) -> None:
@@ -307,6 +322,50 @@ def test_csv_is_no_formula(scenario: Callable[[str], Path], tmp_path: Path) -> N
     write_downloads({"v_x": frame}, tmp_path)
     assert (tmp_path / "x.csv").read_text().splitlines()[1:] == ["'=1+1,1", "'@x,2", "plain,3", ",4"]
     assert [row["a"] for row in json.loads((tmp_path / "x.json").read_text())] == ["=1+1", "@x", "plain", None]
+
+
+def test_pages_of_a_great_run_stay_small(tmp_path: Path, store_at: Any) -> None:
+    """Twenty-five engines, three contracts and nine corpora, 205 divergences, some with long documents."""
+    store = store_at(tmp_path / "great.sqlite", "c" * 12)
+    store.begin(exit_code=1)
+    for n in range(9):
+        store.corpus(f"corpus-{n}", f"corpus-{n}:100", 100)
+    for name in range(3):
+        contract = store.contract("16.0", "reject", name=f"vocabulary-{name}")
+        core = f"{name:016x}"
+        store.db.execute("UPDATE contract SET core = ?, digest = ? WHERE digest = ?", (core, core, contract))
+        for e in range(25):
+            build = store.build(f"engine-{e}", "1.0", "engine==1.0")
+            for n in range(9):
+                wrong = {"match": 99, "differ": 1} if (e + n) % 7 == 0 else {"match": 100}
+                store.cell(f"corpus-{n}", "neutral", f"engine-{e}", "encode", core, build, wrong)
+    for n in range(205):
+        text = bytes(range(256)).hex() if n < 20 else f"{n:02x}"
+        store.divergence(
+            verdict="differ",
+            signature=f"s{n} " + "x" * 200,
+            input=text,
+            explanation="long " * 60,
+            engine=f"engine-{n % 25}",
+            got=list(range(200)),
+            expected=list(range(1, 201)),
+        )
+    build_site(Site(sources(store.close())), tmp_path / "site")
+    sizes = {path.name: path.stat().st_size for path in (tmp_path / "site").rglob("*.html")}
+    assert len(sizes) > 205 and max(sizes.values()) < LARGEST, max(sizes.items(), key=lambda item: item[1])
+    words = " ".join(Read((tmp_path / "site" / "divergences" / "index.html").read_text("utf-8")).text)
+    assert "200 of 205 rows are shown" in words
+    words = " ".join(Read((tmp_path / "site" / "runs" / f"{'c' * 12}.html").read_text("utf-8")).text)
+    assert "2 of 3 contracts are shown" in words
+
+
+def test_a_long_trace_is_cut_around_the_first_difference() -> None:
+    told = {"stage": "scan", "span": [0, 1], "bytes": "61", "meaning": "m", "class": "Ll", "path": "p"}
+    side = {"engine": "e", "version": "1", "variants": "v", "outcome": "ids", "detail": "", "ids": [], "tokens": []}
+    rows = [{"stage": "scan", "at": n % 250, "same": n != 400, "decisions": [told, told]} for n in range(900)]
+    value = {"document": "61" * 250, "sides": [side, side], "rows": rows, "first": 400, "parted": "", "command": ""}
+    shown = picture(value, 200)
+    assert len(shown["rows"]) == 200 and shown["left_out"] == 700 and 400 in [n for n, _ in shown["rows"]]
 
 
 @pytest.mark.parametrize(
