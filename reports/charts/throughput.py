@@ -100,7 +100,7 @@ def _row(axes: Axes, y: int, text: str, engine: str, row: Any, log: bool) -> Non
     if log:
         axes.plot(
             [value], [y], "D" if row["ours"] else "o", color=colour, mec=INK, mew=0.7, ms=6, zorder=3,
-            gid=gid("bar", text, engine),
+            gid=gid("dot", text, engine),
         )
     else:
         axes.add_patch(Rectangle((0, y - 0.32), value, 0.64, fc=colour, ec=INK, lw=0.6, gid=gid("bar", text, engine)))
