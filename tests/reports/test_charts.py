@@ -105,22 +105,31 @@ def test_throughput_has_a_bar_where_ids_were_right_and_nowhere_else() -> None:
     assert marks(chart, "absent") == {"absent--english--liar", "absent--code--liar"}
     assert [artist(chart, "bar", "english", e).get_width() for e in ("ours", "fast")] == [300, 200]
     assert artist(chart, "bar", "english", "ours").get_x() == 0
-    # The void engine's figures are nowhere: not in the words, the caption or the table; the axis ends at 310.
+    # The void engine's figures are nowhere: not in the words, the caption or the table; the axis ends behind 310.
     assert "9,000" not in " ".join([*words(chart), chart.caption]) and chart.figure.axes[0].get_xlim()[1] < 350
     assert chart.table.loc[chart.table["engine"].eq("liar"), "mb_s"].isna().all()
     assert {"void", "crash (signal 11)", "ours †", "300", "145"} <= set(words(chart))
     assert chart.caption == (
-        "On english, ours gives 300 MB/s (280–310); next is fast with 200 MB/s (190–220); the first is 1.50 times as "
-        "fast. On code, ours gives 150 MB/s (140–170); next is fast with 145 MB/s (130–155), and the intervals "
-        "overlap: which is faster is not resolvable. 2 of 6 cells have no speed: 1 crash (signal 11), 1 void. † marks an engine "
-        "of this project."
+        "On english, ours gives 300 MB/s (280–310); next is fast with 200 MB/s (190–220); the ratio is 1.50. On "
+        "code, ours gives 150 MB/s (140–170); next is fast with 145 MB/s (130–155); the ratio is 1.03, so that which "
+        "is faster is not resolvable. 2 of 6 cells have no speed: 1 crash (signal 11), 1 void. Each "
+        "text has an axis of its own. † marks an engine of this project."
     )
 
 
+def test_a_ratio_that_the_bench_has_is_not_made_anew() -> None:
+    pair = {"ratio_to": "fast", "ratio": 1.04, "ratio_low": 1.01, "ratio_high": 1.07}
+    told = throughput([{**ROWS[3], **pair, "resolved": True}, ROWS[4]]).caption
+    assert "; the ratio is 1.04 (1.01–1.07). " in told
+    told = throughput([{**ROWS[0], **pair, "resolved": False}, ROWS[1]]).caption
+    assert "; the ratio is 1.04 (1.01–1.07), so that which is faster is not resolvable. " in told
+
+
 def test_throughput_over_a_wide_span_is_dots_on_a_logarithmic_axis() -> None:
-    chart = throughput([cell("t", "a", 310, 300, 320), cell("t", "b", 10, 9, 11)])
-    assert marks(chart, "bar") == set() and marks(chart, "dot") == {"dot--t--a", "dot--t--b"}
-    assert chart.figure.axes[0].get_xscale() == "log" and "dots and not bars" in chart.caption
+    chart = throughput([cell("t", "a", 310, 300, 320), cell("t", "b", 10, 9, 11), cell("u", "a", 20, 18, 22)])
+    assert marks(chart, "bar") == {"bar--u--a"} and marks(chart, "dot") == {"dot--t--a", "dot--t--b"}
+    assert [axes.get_xscale() for axes in chart.figure.axes] == ["log", "linear"]
+    assert "The axis of t is logarithmic, so speeds there are dots and not bars." in chart.caption
     linear = throughput([cell("t", "a", 300, 300, 300), cell("t", "b", 10, 10, 10)])
     assert linear.figure.axes[0].get_xscale() == "linear" and len(marks(linear, "bar")) == 2
 
