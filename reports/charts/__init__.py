@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tokassay.reports.charts.powers import COLOURS, Line, Mark, lines
 
 __all__ = ["COLOURS", "Chart", "Line", "Mark", "NoData", "lines"]
-PLACES = {**dict.fromkeys(("Chart", "NoData"), "chart"), **dict.fromkeys(("COLOURS", "Line", "Mark", "lines"), "powers")}
+PLACES = dict.fromkeys(("COLOURS", "Line", "Mark", "lines"), "powers") | dict.fromkeys(("Chart", "NoData"), "chart")
 
 
 def __getattr__(name: str) -> Any:
