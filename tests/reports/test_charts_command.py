@@ -43,7 +43,7 @@ def report(cells: list[Row], started: str = "2026-03-01T02:00:00+00:00", **more:
     }  # fmt: skip
 
 
-LIAR = {"engine": "liar", "verdict": "void", "detail": "ids differ", "mb_s": None, "cpu_ns": [], "ns": [], "ratio": None}
+LIAR = {"engine": "liar", "verdict": "void", "detail": "ids differ", "mb_s": None, "cpu_ns": [], "ns": []}
 
 
 def cell(
