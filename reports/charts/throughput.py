@@ -171,12 +171,14 @@ def against(first: Any, second: Any) -> str:
     their speeds and intervals."""
     if first["ratio_to"] == second["engine"] and first["ratio"] == first["ratio"]:
         low, high, resolved = first["ratio_low"], first["ratio_high"], first["resolved"]
-        apart = bool(low > 1 or high < 1) if resolved is None or resolved != resolved else bool(resolved)
-        ratio = f"the ratio is {interval(first['ratio'], low, high)}"
+        apart = bool(low > 1 or high < 1)
+        words = f"; the ratio is {interval(first['ratio'], low, high)}"
+        if apart and resolved is not None and resolved == resolved and not resolved:
+            return words + ", of too few rounds to tell them apart"
     else:
         apart = not first["mb_s_low"] <= second["mb_s_high"]
-        ratio = f"the ratio is {first['mb_s'] / second['mb_s']:.2f}"
-    return f"; {ratio}" if apart else f"; {ratio}, so that which is faster is not resolvable"
+        words = f"; the ratio is {first['mb_s'] / second['mb_s']:.2f}"
+    return words if apart else words + ", so that which is faster is not resolvable"
 
 
 def speed(row: Any) -> str:

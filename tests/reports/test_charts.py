@@ -122,7 +122,9 @@ def test_a_ratio_that_the_bench_has_is_not_made_anew() -> None:
     told = throughput([{**ROWS[3], **pair, "resolved": True}, ROWS[4]]).caption
     assert "; the ratio is 1.04 (1.01–1.07). " in told
     told = throughput([{**ROWS[0], **pair, "resolved": False}, ROWS[1]]).caption
-    assert "; the ratio is 1.04 (1.01–1.07), so that which is faster is not resolvable. " in told
+    assert "; the ratio is 1.04 (1.01–1.07), of too few rounds to tell them apart. " in told
+    told = throughput([{**ROWS[0], **pair, "ratio_low": 0.99, "resolved": False}, ROWS[1]]).caption
+    assert "; the ratio is 1.04 (0.990–1.07), so that which is faster is not resolvable. " in told
 
 
 def test_throughput_over_a_wide_span_is_dots_on_a_logarithmic_axis() -> None:
