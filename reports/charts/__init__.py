@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tokassay.reports.charts.chart import Chart, NoData
-    from tokassay.reports.charts.lines import COLOURS, Line, Mark, lines
+    from tokassay.reports.charts.powers import COLOURS, Line, Mark, lines
 
 __all__ = ["COLOURS", "Chart", "Line", "Mark", "NoData", "lines"]
-PLACES = {"Chart": "chart", "NoData": "chart", "COLOURS": "lines", "Line": "lines", "Mark": "lines", "lines": "lines"}
+PLACES = dict.fromkeys(("COLOURS", "Line", "Mark", "lines"), "powers") | dict.fromkeys(("Chart", "NoData"), "chart")
 
 
 def __getattr__(name: str) -> Any:

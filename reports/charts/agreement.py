@@ -12,7 +12,7 @@ from tokassay.reports.charts.sheet import Key, Panel, scale, sheet, width
 from tokassay.reports.charts.style import INK, MARKERS, OURS, SERIES, figure, interval, logarithmic, name_of, tick
 
 NAME = "agreement"
-SHARES = {"documents": "documents with the reference's ids", "boundaries": "token boundaries that are the reference's"}
+SHARES = {"documents": "documents with the reference's ids", "boundaries": "the reference's token ends that are kept"}
 
 
 def agreement(found: pd.DataFrame | Iterable[dict[str, Any]]) -> Chart:

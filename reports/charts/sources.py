@@ -19,6 +19,10 @@ from tokassay.reports.read import Frames, open_store, read_run
 OWN = "tokassay"  # the requirement of this project's engines
 DOCS = re.compile(r"docs-\d+k?")  # kinds of text that differ in nothing but the size of their documents
 MEASUREMENT = ("vocab", "text", "entry", "state", "threads", "bytes", "documents")
+COLUMNS = (
+    *MEASUREMENT, "engine", "verdict", "detail", "mb_s", "mb_s_low", "mb_s_high", "ratio", "ratio_low", "ratio_high",
+    "ratio_to", "resolved", "ns", "ours",
+)
 Report = Mapping[str, Any]
 
 
@@ -92,18 +96,20 @@ def measurements(report: Report) -> pd.DataFrame:
     """One row an engine, cell and state: the columns of v_measurement that charts use, and `ours`."""
     known, found = ours(report), []
     for cell in report.get("cells", ()):
+        threads = cell.get("threads") or 1
         for row in cell["engines"]:
-            value, low, high = spread(row.get("mb_s") if row["verdict"] == EXACT else None)
-            found.append(
-                {
-                    **{name: cell.get(name) for name in MEASUREMENT}, "threads": cell.get("threads") or 1,
-                    "engine": row["engine"], "verdict": row["verdict"], "detail": row.get("detail", ""), "mb_s": value,
-                    "mb_s_low": low, "mb_s_high": high, "ns": row.get("ns") or [], "cpu_ns": row.get("cpu_ns") or [],
-                    "ours": is_ours(row["engine"], known),
-                }
-            )
-    columns = [*MEASUREMENT, "engine", "verdict", "detail", "mb_s", "mb_s_low", "mb_s_high", "ns", "cpu_ns", "ours"]
-    return pd.DataFrame(found, columns=columns)
+            exact = row["verdict"] == EXACT
+            # One thread is measured by its CPU time; what several are for is wall time.
+            speed = (row.get("wall_mb_s") if threads > 1 else None) or row.get("mb_s")
+            figures = dict(zip(("mb_s", "mb_s_low", "mb_s_high"), spread(speed if exact else None), strict=True))
+            ratio = dict(zip(("ratio", "ratio_low", "ratio_high"), spread(row.get("ratio")), strict=True))
+            found.append({
+                **{name: cell.get(name) for name in MEASUREMENT}, "threads": threads, "engine": row["engine"],
+                "verdict": row["verdict"], "detail": row.get("detail", ""), **figures, **ratio,
+                "ratio_to": row.get("ratio_to"), "resolved": (row.get("ratio") or {}).get("resolved"),
+                "ns": row.get("ns") or [], "ours": is_ours(row["engine"], known),
+            })  # fmt: skip
+    return pd.DataFrame(found, columns=list(COLUMNS))
 
 
 def speeds(report: Report) -> pd.DataFrame:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pandas as pd
 from tokassay.reports.charts.chart import Chart, NoData, frame, gid, one, slug
-from tokassay.reports.charts.sheet import Key, Panel, beside, names, rows, scale, sheet, width
+from tokassay.reports.charts.sheet import Key, Panel, beside, names, rows, sheet, width
 from tokassay.reports.charts.style import BLUE, EXACT, INK, ORANGE, OURS, SOFT, listed, logarithmic, name_of
-from tokassay.reports.charts.throughput import UNIT, absent, place, ranked, whisker
+from tokassay.reports.charts.throughput import absent, place, ranked, speed_axis, unit, whisker
 
 NAME = "states"
 MARKS = {
@@ -34,19 +34,22 @@ def states(found: pd.DataFrame | Iterable[dict[str, Any]]) -> Chart:
     where = [one(table, "vocab", NAME), one(table, "entry", NAME), "", one(table, "threads", NAME)]
     texts, engines = list(dict.fromkeys(table["text"])), ranked(table)
     labels = names([name_of(e, bool(table.loc[table["engine"].eq(e), "ours"].any())) for e in engines])
-    values = [value for column in ("mb_s", "mb_s_low", "mb_s_high") for value in table[column].dropna()]
-    log = logarithmic(values)
+    logs = {text: logarithmic(own["mb_s"].dropna()) for text, own in table.groupby("text")}
     gains = wide["warm"] / wide["cold"]
     title = f"Cold against warm: {place(where)}".rstrip(": ")
     height = max(labels.row, 0.33)
     made = sheet(
-        title, [Panel(height * len(engines), text, x_label=f"{UNIT}; ×: warm over cold") for text in texts],
+        title,
+        [
+            Panel(height * len(engines), text, x_label=f"{unit(logs[text], where[3])}; ×: warm over cold")
+            for text in texts
+        ],
         left=labels.width, right=width([f"×{value:.2f}" for value in gains.dropna()]) + 0.08,
         keys=[Key(words, colour, marker) for colour, marker, words in MARKS.values()],
     )
     for text, axes in zip(texts, made.axes, strict=True):
         rows(axes, labels)
-        scale(axes, "x", min(values) / 1.3 if log else 0, max(values) * (1.15 if log else 1.04), log=log)
+        speed_axis(axes, table[table["text"].eq(text)], logs[text])
         for y, engine in enumerate(engines):
             _row(axes, y, text, engine, table[table["text"].eq(text) & table["engine"].eq(engine)])
             gain = gains.get((text, engine), float("nan"))
@@ -59,6 +62,8 @@ def states(found: pd.DataFrame | Iterable[dict[str, Any]]) -> Chart:
         )
         if len(own):
             said.append(f"On {text}, warm over cold: " + listed([f"{e} {value:.2f}" for e, value in own.items()]) + ".")
+    if len(texts) > 1:
+        said.append("Each text has an axis of its own.")
     lost = int((~exact).sum())
     if lost:
         said.append(f"{lost} of {len(table)} cells have no speed.")
@@ -68,8 +73,8 @@ def states(found: pd.DataFrame | Iterable[dict[str, Any]]) -> Chart:
         slug(NAME, *where[:2], *([f"{where[3]} threads"] if where[3] != 1 else [])),
         title,
         " ".join(said),
-        f"Pairs of dots{' on a logarithmic axis' if log else ''}: cold and warm speed of {len(engines)} engines on "
-        f"{len(texts)} kinds of text.",
+        f"Pairs of dots{' on logarithmic axes' if any(logs.values()) else ''}: cold and warm speed of {len(engines)} "
+        f"engines on {len(texts)} kinds of text.",
         table[["text", "engine", "state", "verdict", "mb_s", "mb_s_low", "mb_s_high"]],
         made.figure,
     )

@@ -52,7 +52,7 @@ def figure(value: float) -> str:
         return f"{value:g}"
     if abs(value) >= 1e6:
         exponent = math.floor(math.log10(abs(value)))
-        return f"{value / 10**exponent:.3g}·10{superscript(exponent)}"
+        return f"{value / 10**exponent:.2f}·10{superscript(exponent)}"
     digits = 2 - math.floor(math.log10(abs(value)))
     rounded = round(value, digits)
     digits = 2 - math.floor(math.log10(abs(rounded)))

@@ -21,25 +21,23 @@ from tokassay.reports.charts.style import (
     figure,
     hatch,
     interval,
+    listed,
     logarithmic,
     name_of,
 )
 
 NAME = "throughput"
-UNIT = "MB of input a second (10⁶ bytes)"
-STATES = {
-    "cold": "first pass of a fresh process", "warm": "after other text of the same kind",
-    "replay": "the same bytes a second time",
-}
 
 
 def throughput(found: pd.DataFrame | Iterable[dict[str, Any]]) -> Chart:
     """Rows of one vocabulary, entry point, state and number of threads: `text`, `engine`, `verdict`, `mb_s`, and if
-    there are: `mb_s_low`, `mb_s_high`, `vocab`, `entry`, `state`, `threads`, `detail`, `ours`. A row whose verdict is
-    not `exact` has no bar, whatever its figures say. Raises NoData, ReportError."""
+    there are: `mb_s_low`, `mb_s_high`, `vocab`, `entry`, `state`, `threads`, `detail`, `ours`, and the ratio to another
+    engine: `ratio`, `ratio_low`, `ratio_high`, `ratio_to`, `resolved`. A row whose verdict is not `exact` has no bar,
+    whatever its figures say. Raises NoData, ReportError."""
     table = frame(
         found, NAME, "text", "engine", "verdict", vocab="", entry="", state="", threads=1, detail="", ours=False,
-        mb_s=None, mb_s_low=None, mb_s_high=None,
+        mb_s=None, mb_s_low=None, mb_s_high=None, ratio=None, ratio_low=None, ratio_high=None, ratio_to=None,
+        resolved=None,
     )
     exact = table["verdict"].eq(EXACT)
     for column in ("mb_s", "mb_s_low", "mb_s_high"):
@@ -50,33 +48,44 @@ def throughput(found: pd.DataFrame | Iterable[dict[str, Any]]) -> Chart:
     texts, engines = list(dict.fromkeys(table["text"])), ranked(table)
     shown = {engine: name_of(engine, bool(table.loc[table["engine"].eq(engine), "ours"].any())) for engine in engines}
     labels = names([shown[engine] for engine in engines])
-    log = logarithmic(table["mb_s"].dropna())
+    logs = {text: logarithmic(own["mb_s"].dropna()) for text, own in table.groupby("text")}
     title = "Throughput" + (f": {place(where)}" if place(where) else "")
     made = sheet(
-        title, [Panel(labels.row * len(engines), text, x_label=UNIT) for text in texts], left=labels.width,
+        title, [Panel(labels.row * len(engines), text, x_label=unit(logs[text], where[3])) for text in texts],
+        left=labels.width,
         right=max(width([figure(value) for value in table["mb_s"].dropna()]), 0.3) + 0.08,
     )
-    high = max(table["mb_s"].max(), table["mb_s_high"].max())
-    low = min(value for value in (table["mb_s"].min(), table["mb_s_low"].min()) if value == value)
     for text, axes in zip(texts, made.axes, strict=True):
         rows(axes, labels)
-        scale(axes, "x", low / 1.3 if log else 0, high * (1.15 if log else 1.04), log=log)
-        own = table[table["text"].eq(text)].drop_duplicates("engine").set_index("engine")
+        own = table[table["text"].eq(text)]
+        speed_axis(axes, own, logs[text])
+        by_engine = {str(row["engine"]): row for row in own.to_dict("records")}
         for y, engine in enumerate(engines):
-            if engine in own.index:
-                _row(axes, y, text, engine, own.loc[engine], log)
+            if engine in by_engine:
+                _row(axes, y, text, engine, by_engine[engine], logs[text])
             else:
                 absent(axes, y, text, engine, "not asked")
     kept = ["text", "engine", "verdict", "mb_s", "mb_s_low", "mb_s_high", "detail"]
     return Chart(
         slug(NAME, *where[:3], *([f"{where[3]} threads"] if where[3] != 1 else [])),
         title,
-        caption(table, texts, log),
-        f"{'Dots on a logarithmic axis' if log else 'Bars'}: speed of {len(engines)} engines on {len(texts)} kinds of "
-        f"text; {int(exact.sum())} of {len(table)} cells have a speed.",
+        caption(table, texts, [str(text) for text in texts if logs[text]]),
+        f"{'Dots on logarithmic axes and bars' if any(logs.values()) else 'Bars'}: speed of {len(engines)} engines on "
+        f"{len(texts)} kinds of text; {int(exact.sum())} of {len(table)} cells have a speed.",
         table[kept].reset_index(drop=True),
         made.figure,
     )
+
+
+def unit(log: bool, threads: int) -> str:
+    """What a speed's axis is of: one thread is measured by CPU time, several by wall time."""
+    return f"MB of input a second of {'CPU' if threads == 1 else 'wall'} time" + (", logarithmic" if log else "")
+
+
+def speed_axis(axes: Axes, own: pd.DataFrame, log: bool) -> None:
+    """The x axis of the speeds of some rows and their intervals, from 0 unless it is logarithmic."""
+    figures = [value for column in ("mb_s", "mb_s_low", "mb_s_high") for value in own[column].dropna()] or [0.0, 1.0]
+    scale(axes, "x", min(figures) / 1.3 if log else 0, max(figures) * (1.15 if log else 1.04) or 1, log=log)
 
 
 def ranked(table: pd.DataFrame) -> list[str]:
@@ -99,8 +108,8 @@ def _row(axes: Axes, y: int, text: str, engine: str, row: Any, log: bool) -> Non
     colour, value, edges = (BLUE if row["ours"] else SKY), row["mb_s"], (row["mb_s_low"], row["mb_s_high"])
     if log:
         axes.plot(
-            [value], [y], "D" if row["ours"] else "o", color=colour, mec=INK, mew=0.7, ms=6, zorder=3,
-            gid=gid("bar", text, engine),
+            [value], [y], "D" if row["ours"] else "o", color=colour, mec=INK, mew=0.7, ms=6, zorder=5,
+            gid=gid("dot", text, engine),
         )
     else:
         axes.add_patch(Rectangle((0, y - 0.32), value, 0.64, fc=colour, ec=INK, lw=0.6, gid=gid("bar", text, engine)))
@@ -128,7 +137,7 @@ def absent(axes: Axes, y: float, text: str, engine: str, verdict: str, high: flo
     )
 
 
-def caption(table: pd.DataFrame, texts: list[str], log: bool) -> str:
+def caption(table: pd.DataFrame, texts: list[str], logs: list[str]) -> str:
     """The first on each text and by how much, and what has no speed."""
     said = []
     for text in texts:
@@ -140,11 +149,7 @@ def caption(table: pd.DataFrame, texts: list[str], log: bool) -> str:
         sentence = f"On {text}, {first['engine']} gives {speed(first)}"
         if len(own) > 1:
             second = own.iloc[1]
-            sentence += f"; next is {second['engine']} with {speed(second)}"
-            if first["mb_s_low"] <= second["mb_s_high"]:
-                sentence += ", and the intervals overlap: which is faster is not resolvable"
-            else:
-                sentence += f"; the first is {first['mb_s'] / second['mb_s']:.2f} times as fast"
+            sentence += f"; next is {second['engine']} with {speed(second)}{against(first, second)}"
         said.append(sentence + ".")
     others = table[~table["verdict"].eq(EXACT)]["verdict"].value_counts()
     if len(others):
@@ -152,11 +157,28 @@ def caption(table: pd.DataFrame, texts: list[str], log: bool) -> str:
         said.append(f"{int(others.sum())} of {len(table)} cells have no speed: {words}.")
     else:
         said.append(f"All {len(table)} cells were verified.")
-    if log:
-        said.append("The axis is logarithmic, so speeds are dots and not bars.")
+    if len(texts) > 1:
+        said.append("Each text has an axis of its own.")
+    if logs:
+        said.append(f"The axis of {listed(logs)} is logarithmic, so speeds there are dots and not bars.")
     if table["ours"].any():
         said.append(f"{OURS} marks an engine of this project.")
     return " ".join(said)
+
+
+def against(first: Any, second: Any) -> str:
+    """How the first compares with the second: by the ratio that the bench has of the two, paired by round, or else by
+    their speeds and intervals."""
+    if first["ratio_to"] == second["engine"] and first["ratio"] == first["ratio"]:
+        low, high, resolved = first["ratio_low"], first["ratio_high"], first["resolved"]
+        apart = bool(low > 1 or high < 1)
+        words = f"; the ratio is {interval(first['ratio'], low, high)}"
+        if apart and resolved is not None and resolved == resolved and not resolved:
+            return words + ", of too few rounds to tell them apart"
+    else:
+        apart = not first["mb_s_low"] <= second["mb_s_high"]
+        words = f"; the ratio is {first['mb_s'] / second['mb_s']:.2f}"
+    return words if apart else words + ", so that which is faster is not resolvable"
 
 
 def speed(row: Any) -> str:

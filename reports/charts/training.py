@@ -9,7 +9,7 @@ import pandas as pd
 from tokassay.reports.charts.chart import Chart, NoData, frame
 from tokassay.reports.charts.series import Curve, curves
 from tokassay.reports.charts.sheet import Key
-from tokassay.reports.charts.style import INK, figure, logarithmic, size
+from tokassay.reports.charts.style import INK, figure, listed, logarithmic, size
 
 NAME = "training"
 
@@ -37,14 +37,9 @@ def training(found: pd.DataFrame | Iterable[dict[str, Any]]) -> Chart:
         )
         last = own.iloc[-1]
         unknown = int(own["equal"].isna().sum())
-        words = (
-            "all with the reference's merges"
-            if all(right)
-            else (
-                f"{len(right) - sum(right) - unknown} of {len(right)} with other merges"
-                + (f", {unknown} not compared" if unknown else "")
-            )
-        )
+        counts = ((len(right) - sum(right) - unknown, "with other merges"), (unknown, "not compared"))
+        words = listed([f"{count} of {len(right)} {what}" for count, what in counts if count])
+        words = words or "all with the reference's merges"
         said.append(f"{trainer}: {figure(last['seconds'])} s for {size(last['bytes'])}, {words}.")
     x_log = logarithmic(table["bytes"])
     made, _ = curves(

@@ -9,7 +9,7 @@ import pandas as pd
 from tokassay.reports.charts.chart import Chart, NoData, frame, gid
 from tokassay.reports.charts.sheet import Key, Panel, names, rows, scale, sheet
 from tokassay.reports.charts.style import BLUE, GREEN, GRID, INK, ORANGE, figure, logarithmic, size, tick
-from tokassay.reports.words import DOMAINS
+from tokassay.reports.words import DOMAINS, counted
 
 NAME = "volumes"
 MARKS = dict(zip(DOMAINS, ((BLUE, "o"), (ORANGE, "s"), (GREEN, "^")), strict=True))
@@ -61,8 +61,8 @@ def volumes(found: pd.DataFrame | Iterable[dict[str, Any]]) -> Chart:
     caption = (
         f"{len(corpora)} corpora, {int(totals['documents'].sum()):,} documents, {size(float(totals['bytes'].sum()))}. "
         + "; ".join(
-            f"{domain}: {int(by_domain['documents'][domain]):,} documents, {size(float(by_domain['bytes'][domain]))}"
-            for domain in domains
+            f"{domain}: {counted(int(row['documents']), 'document')}, {size(float(row['bytes']))}"
+            for domain, row in by_domain.loc[domains].iterrows()
         )
         + f". The largest is {corpora[0]} with {size(float(totals.iloc[0]['bytes']))}, "
         f"{figure(100 * float(totals.iloc[0]['bytes']) / max(float(totals['bytes'].sum()), 1))} % of all bytes."

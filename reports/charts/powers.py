@@ -1,4 +1,4 @@
-"""Charts: plain numbers in, one file out. What is drawn is said by the caller; nothing is measured or judged here."""
+"""Series over powers of two, drawn into one file: what `tokassay bench --cache-sweep --figure` makes."""
 
 from __future__ import annotations
 
