@@ -39,7 +39,6 @@ WORST = (MISMATCH, INFRASTRUCTURE, USAGE, REGRESSION, NOTHING, AGREED)
 UNSETTLED = (USAGE, INFRASTRUCTURE)  # a stage that ended so is asked again when its night goes on
 SELF_CORPORA = ("battery", "sample")
 BENCH = "--vocab gpt2 --text english --size 1"
-REPORT = ("report", "--out", "report")  # the verb that builds the report; the run's id follows
 TABOO = "/ \t\n"
 
 
@@ -314,10 +313,10 @@ def gate(at: At) -> tuple[int, list[str]]:
 
 
 def report(at: At) -> tuple[int, list[str]]:
-    """The report of the night's run, in the workspace's folder."""
+    """The site of all nights, in the workspace's folder."""
     if at.night.run is None:
         return NOTHING, ["there is no run to report"]
-    return at.tell([*REPORT, at.night.run, "--store", STORE], ""), ["report/index.html"]
+    return at.tell(["report", "build", "--store", STORE, "--out", "site"], ""), ["site/index.html"]
 
 
 STAGES: dict[str, Stage] = {
