@@ -57,7 +57,7 @@ def plain(value: Any) -> Cell:
         return None
     if isinstance(value, float):
         return f"{value:.4g}"
-    return value.item() if hasattr(value, "item") else value
+    return int(value) if pd.api.types.is_integer(value) else str(value)
 
 
 def pages(site: Site) -> Iterator[Page]:
