@@ -5,6 +5,7 @@ The engine's ids are its document's bytes, so what must be found is worked out h
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import json
 from collections.abc import Callable
@@ -243,6 +244,26 @@ def test_special_tokens_are_frozen_where_there_are_any(cli: Cli, tmp_path: Path)
     ids = "[1000] if self.specials == 'on' and b'<s>' in item else list(item)"
     code, report = check(cli, path, guarded.roster(tmp_path, "2.0", ids))
     assert code == 1 and [row["corpus"] for row in report["corpora"] if not row["same"]] == [guard.WITH_SPECIALS]
+
+
+def test_a_file_that_contradicts_itself_is_refused(frozen: Path, cli: Cli, tmp_path: Path) -> None:
+    """Digests of other ids than are kept: neither can be believed."""
+    value = json.loads(frozen.read_text())
+    part = value["corpora"][0]["parts"][0]
+    part["blocks"] = ["0" * 64] * len(part["blocks"])
+    part["digest"] = hashlib.sha256(bytes(32 * len(part["blocks"]))).hexdigest()
+    frozen.write_text(json.dumps(value))
+    code, _, err = cli("check", frozen, "--roster", guarded.roster(tmp_path, "1.0"))
+    assert code == 2 and "contradict each other" in err
+
+
+def test_without_an_engine_the_formats_own_is_asked(cli: Cli, tmp_path: Path) -> None:
+    texts = tmp_path / "texts.txt"
+    texts.write_bytes(b"hello world\n")
+    code, out, err = cli("freeze", "--vocab", "gpt2", "--corpus", texts, "--out", tmp_path / "g.json", "--json")
+    assert code == 0, err
+    assert json.loads(out)["engine"]["name"] == "tiktoken"
+    assert golden_file.read_golden(tmp_path / "g.json").corpora[0].parts[0].kept.values.tolist() == [31373, 995]
 
 
 def test_a_changed_vocabulary_file_is_told_and_ids_decide(frozen: Path, cli: Cli, tmp_path: Path) -> None:

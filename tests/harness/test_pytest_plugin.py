@@ -95,6 +95,20 @@ def test_an_engine_that_is_not_there_fails_in_words(project: pytest.Pytester) ->
     result.stdout.fnmatch_lines(["*no engine is called 'bytewise'*"])
 
 
+def test_packages_that_are_missing_are_named(project: pytest.Pytester) -> None:
+    """In a fresh interpreter in which psutil cannot be imported, as where tokassay is installed without extras."""
+    ini(project, "1.0")
+    project.makeconftest("import sys\nsys.modules['psutil'] = None\n")
+    result = project.runpytest_subprocess()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*psutil is not installed; run: pip install 'tokassay?guard?'*"])
+
+
+def test_workers_of_xdist_agree_on_the_tests(project: pytest.Pytester) -> None:
+    ini(project, "2.0", guarded.PAIRED)
+    project.runpytest_subprocess("-n", "2").assert_outcomes(passed=3, failed=1)
+
+
 def test_the_fixture(project: pytest.Pytester) -> None:
     project.makepyfile(test_ids="def test_ids(tokassay_check): tokassay_check('golden.json')")
     for version, ids, outcome in (("1.0", guarded.PLAIN, "passed"), ("2.0", guarded.PAIRED, "failed")):
