@@ -97,6 +97,19 @@ def test_a_changed_id_is_named_by_its_first_document_and_token(frozen: Path, cli
     assert "the engine's version alone changed" in report["sentence"]
 
 
+def test_the_first_is_the_first_of_the_corpus_and_not_of_a_domain(cli: Cli, tmp_path: Path) -> None:
+    """Domains are asked one after the other: a document that comes first in the corpus may be asked last."""
+    texts, path = tmp_path / "texts.txt", tmp_path / "golden.json"
+    texts.write_bytes("one\n\u1c89 oo\nooo\n\u1c8a oo\n".encode())
+    roster = guarded.roster(tmp_path, "1.0")
+    words = ("--vocab", guarded.tokenizer_json(tmp_path), "--engine", "bytewise", "--roster", roster)
+    assert cli("freeze", *words, "--corpus", texts, "--out", path)[0] == 0
+    code, report = check(cli, path, guarded.roster(tmp_path, "2.0", guarded.PAIRED))
+    row = report["corpora"][0]
+    assert code == 1 and row["domains"] == {"neutral": 1, "unicode": 2}
+    assert (row["first"]["number"], row["first"]["domain"], row["first"]["token"]) == (1, "unicode", 4)
+
+
 def test_the_words_say_it_too(frozen: Path, cli: Cli, tmp_path: Path) -> None:
     code, out, _ = cli("check", frozen, "--roster", guarded.roster(tmp_path, "2.0", guarded.PAIRED))
     assert code == 1
