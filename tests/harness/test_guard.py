@@ -286,6 +286,32 @@ def test_a_changed_vocabulary_file_is_told_and_ids_decide(frozen: Path, cli: Cli
     assert code == 0 and len(report["changes"]) == 1 and "vocabulary file" in report["changes"][0]
 
 
+def test_spans_of_a_library_that_counts_characters_are_bytes(cli: Cli, tmp_path: Path) -> None:
+    """tokenizers itself, on a file that is not modelled: `cd` gets another id, and lies at bytes 6..8, characters 5..7.
+
+    Its tokens are told by the file.
+    """
+    model = {"type": "WordLevel", "vocab": {"é": 0, "ab": 1, "cd": 2, "?": 3}, "unk_token": "?"}
+    more: dict[str, Any] = {
+        "version": "1.0", "truncation": None, "padding": None, "normalizer": None, "decoder": None,
+        "pre_tokenizer": {"type": "Whitespace"}, "post_processor": None, "added_tokens": [],
+    }
+    vocabulary = guarded.tokenizer_json(tmp_path, model=model, **more)
+    texts, path = tmp_path / "texts.txt", tmp_path / "golden.json"
+    texts.write_text("é ab cd\n", encoding="utf-8")
+    assert cli("freeze", "--vocab", vocabulary, "--corpus", texts, "--out", path)[0] == 0
+    assert golden_file.read_golden(path).corpora[0].parts[0].kept.values.tolist() == [0, 1, 2]
+    model["vocab"] = {"é": 0, "ab": 1, "cd": 3, "?": 2}
+    guarded.tokenizer_json(tmp_path, model=model, **more)
+    code, out, _ = cli("check", path, "--json")
+    report = json.loads(out)
+    first = report["corpora"][0]["first"]
+    assert (code, first["token"], first["frozen_id"], first["now_id"], first["span"]) == (1, 2, 2, 3, [6, 8])
+    assert (first["frozen_token"], first["now_token"]) == ("?", "cd")  # by the file as it is now
+    assert "vocabulary file" in report["changes"][0]
+    assert [change["name"] for change in report["settings"]] == ["tokenizer.json: model.vocab"]
+
+
 def test_a_modelled_vocabulary_shows_its_tokens(cli: Cli, tmp_path: Path) -> None:
     """Two engines of the roster that differ by design: tiktoken and greedy-longest are not one algorithm, so the
     ids of GPT-2 by tiktoken are held to a planted engine of the same contract that is wrong on one byte."""

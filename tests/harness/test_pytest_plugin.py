@@ -29,7 +29,8 @@ def project(pytester: pytest.Pytester) -> pytest.Pytester:
     (folder / "o.txt").write_text("hello\noo\nnooo\n")
     (folder / "a.txt").write_text("abc\n")
     engines = load_roster(guarded.roster(folder, "1.0"))
-    golden = freeze(str(vocabulary), "bytewise", engines, out=out, corpora=(str(folder / "o.txt"), str(folder / "a.txt")))
+    corpora = (str(folder / "o.txt"), str(folder / "a.txt"))
+    golden = freeze(str(vocabulary), "bytewise", engines, out=out, corpora=corpora)
     out.write_text(golden.text(), encoding="utf-8")
     pytester.makepyfile(test_own="def test_own(): pass")
     return pytester
