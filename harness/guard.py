@@ -31,6 +31,11 @@ from tokassay.harness.pieces import token_spans, view
 # What is frozen unless asked otherwise: structure, real text, code points that Unicode versions class differently, all
 # code points there are, and ties.
 CORPORA = ("battery", "sample", "versions", "codepoints", "repeats")
+# Who is asked unless another is named, by the vocabulary's format.
+ENGINES = {
+    "tiktoken": "tiktoken", "tekken": "tiktoken", "vocab.bpe": "tokenizers", "tokenizer.json": "tokenizers",
+    "sentencepiece": "sentencepiece", "cray": "dat-greedy",
+}
 WITH_SPECIALS = "specials:200"  # added to them where the vocabulary has special or added tokens
 WINDOW = 5  # ids shown on either side of the first that differs
 ENDINGS = ("ids", "reject", "failure")
@@ -40,7 +45,7 @@ Tell = Callable[[str], None]
 
 def freeze(
     vocabulary: str,
-    engine: str,
+    engine: str | None,
     roster: Mapping[str, EngineSpec],
     *,
     out: Path,
@@ -49,14 +54,15 @@ def freeze(
     seed: int = 0,
     tell: Tell = lambda _: None,
 ) -> Golden:
-    """Ask `engine` (NAME or NAME==VERSION) for the ids of every corpus, the default ones unless any are named.
+    """Ask `engine` (NAME or NAME==VERSION; None: the usual one of the vocabulary's format) for the ids of every corpus,
+    the default ones unless any are named.
 
     `out` is where the file will be: a path to the vocabulary is written as seen from there. Raises InputError where
     the engine cannot be asked, and for a corpus that cannot be opened.
     """
     tell(f"loading {vocabulary}")
     loaded = load_vocabulary(vocabulary, pattern=pattern)
-    meant = find_target(engine, loaded.contract, roster)
+    meant = find_target(engine or ENGINES[loaded.format], loaded.contract, roster)
     asked = [(spec, "off") for spec in corpora or CORPORA]
     texts = special_texts(loaded)
     if not corpora and texts and "on" in meant.spec.specials:

@@ -53,9 +53,11 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
 def golden_items(session: pytest.Session, path: Path) -> list[pytest.Item]:
     """A test for each corpus of a file, and one for the settings where it has any."""
     from tokassay.harness.errors import InputError
-    from tokassay.harness.golden_file import read_golden
 
     try:
+        needed()
+        from tokassay.harness.golden_file import read_golden
+
         golden = read_golden(path)
     except InputError as error:
         raise pytest.UsageError(_told(error)) from None
@@ -93,11 +95,23 @@ class GoldenFile(pytest.File):
 
 def open_guard(config: pytest.Config, golden: Any) -> Guard:
     """The guard of a file, by pytest's options. Raises InputError."""
-    from tokassay.engines.roster import load_roster
-    from tokassay.harness.guard import Guard
-
+    load_roster, guard = needed()
     roster = load_roster(*config.getoption("--tokassay-roster"), *config.getini("tokassay_roster"))
-    return Guard(golden, roster, engine=config.getoption("--tokassay-engine"))
+    return guard(golden, roster, engine=config.getoption("--tokassay-engine"))
+
+
+def needed() -> tuple[Any, type[Guard]]:
+    """What reads rosters, and the guard. Raises InputError where packages that they need are not installed."""
+    from tokassay.harness.errors import InputError
+
+    try:
+        from tokassay.engines.roster import load_roster
+        from tokassay.harness.guard import Guard
+    except ImportError as error:
+        raise InputError(
+            f"{error.name} is not installed", where="tokassay", remedy="run: pip install 'tokassay[guard]'"
+        ) from None
+    return load_roster, Guard
 
 
 class Differs(Exception):
@@ -152,16 +166,16 @@ def tokassay_check(request: pytest.FixtureRequest) -> Callable[..., None]:
     """
 
     def check(path: str | Path, *, vocabulary: str | Path | None = None) -> None:
-        from tokassay.engines.roster import load_roster
         from tokassay.harness.errors import InputError
-        from tokassay.harness.golden_file import read_golden
-        from tokassay.harness.guard import Guard
 
         config = request.config
         where = Path(path) if Path(path).is_absolute() else request.path.parent / path
         try:
+            load_roster, guarding = needed()
+            from tokassay.harness.golden_file import read_golden
+
             roster = load_roster(*config.getoption("--tokassay-roster"), *config.getini("tokassay_roster"))
-            with Guard(
+            with guarding(
                 read_golden(where), roster, engine=config.getoption("--tokassay-engine"),
                 vocabulary=None if vocabulary is None else str(vocabulary),
             ) as guard:

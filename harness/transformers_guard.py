@@ -179,7 +179,11 @@ def _of_tokenizer(root: Mapping[str, Any]) -> Settings:
         found |= {f"tokenizer.json: model.{key}": value for key, value in options.items()}
         for key in ("vocab", "merges"):
             if model.get(key) is not None:
-                found[f"tokenizer.json: model.{key}"] = {"entries": len(model[key]), "sha256": _sha(model[key])}
+                # Newer libraries write a merge as two texts, older ones as one with a space between.
+                value = model[key]
+                if key == "merges" and isinstance(value, list):
+                    value = [row.split(" ") if isinstance(row, str) else row for row in value]
+                found[f"tokenizer.json: model.{key}"] = {"entries": len(value), "sha256": _sha(value)}
     found["tokenizer.json: ids put around a text"] = around(root.get("post_processor"))
     return found
 

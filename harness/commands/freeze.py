@@ -21,8 +21,9 @@ def freeze(
         str | None, typer.Option(help="A file such as ./tokenizer.json, its folder, or a name (tokassay vocab list).")
     ] = None,
     engine: Annotated[
-        str, typer.Option(help="Whose ids: NAME of the roster, NAME==VERSION for another version of it.")
-    ] = "tokenizers",
+        str | None,
+        typer.Option(help="Whose ids: NAME of the roster, or NAME==VERSION; without it, the usual one of the format."),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="The file to write.")] = None,
     corpus: Annotated[
         list[str] | None,
@@ -57,7 +58,7 @@ def freeze(
     check_new(out, "--out", replace=replace)
     with Console(stderr=True).status("") as status:
         if vocab is None:
-            text, lines, shown = _embedded(engine, status.update)
+            text, lines, shown = _embedded(engine or "oracle", status.update)
         else:
             golden = run(
                 vocab, engine, load_roster(*(roster or ())), out=out, pattern=pattern, corpora=corpus or (), seed=seed,

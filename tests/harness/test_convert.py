@@ -97,6 +97,13 @@ def test_an_exception_by_hand() -> None:
     assert last_merge(b"abc", tokens) == (b"ab", b"c")
 
 
+def test_the_leftmost_of_two_merges_by_hand() -> None:
+    """`aaa` ranks below `aa`: its bytes are aa + a, since of two merges of one rank the left one is made."""
+    tokens = {b"a": 0, b"aaa": 1, b"aa": 2}
+    assert last_merge(b"aaa", tokens) == (b"aa", b"a")
+    assert recover(Vocabulary(tokens, None, {})).pairs == ((b"aa", b"a"), (b"a", b"a"))
+
+
 def test_a_token_that_nothing_forms() -> None:
     tokens = {b"a": 0, b"b": 1, b"aba": 2}
     found = recover(Vocabulary(tokens, None, {}))

@@ -5,6 +5,7 @@ The engine's ids are its document's bytes, so what must be found is worked out h
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import json
 from collections.abc import Callable
@@ -94,6 +95,19 @@ def test_a_changed_id_is_named_by_its_first_document_and_token(frozen: Path, cli
     assert versions["same"] and versions["first"] is None
     assert report["changes"] == ["engine version: bytewise 1.0 is now 2.0"]
     assert "the engine's version alone changed" in report["sentence"]
+
+
+def test_the_first_is_the_first_of_the_corpus_and_not_of_a_domain(cli: Cli, tmp_path: Path) -> None:
+    """Domains are asked one after the other: a document that comes first in the corpus may be asked last."""
+    texts, path = tmp_path / "texts.txt", tmp_path / "golden.json"
+    texts.write_bytes("one\n\u1c89 oo\nooo\n\u1c8a oo\n".encode())
+    roster = guarded.roster(tmp_path, "1.0")
+    words = ("--vocab", guarded.tokenizer_json(tmp_path), "--engine", "bytewise", "--roster", roster)
+    assert cli("freeze", *words, "--corpus", texts, "--out", path)[0] == 0
+    code, report = check(cli, path, guarded.roster(tmp_path, "2.0", guarded.PAIRED))
+    row = report["corpora"][0]
+    assert code == 1 and row["domains"] == {"neutral": 1, "unicode": 2}
+    assert (row["first"]["number"], row["first"]["domain"], row["first"]["token"]) == (1, "unicode", 4)
 
 
 def test_the_words_say_it_too(frozen: Path, cli: Cli, tmp_path: Path) -> None:
@@ -245,11 +259,57 @@ def test_special_tokens_are_frozen_where_there_are_any(cli: Cli, tmp_path: Path)
     assert code == 1 and [row["corpus"] for row in report["corpora"] if not row["same"]] == [guard.WITH_SPECIALS]
 
 
+def test_a_file_that_contradicts_itself_is_refused(frozen: Path, cli: Cli, tmp_path: Path) -> None:
+    """Digests of other ids than are kept: neither can be believed."""
+    value = json.loads(frozen.read_text())
+    part = value["corpora"][0]["parts"][0]
+    part["blocks"] = ["0" * 64] * len(part["blocks"])
+    part["digest"] = hashlib.sha256(bytes(32 * len(part["blocks"]))).hexdigest()
+    frozen.write_text(json.dumps(value))
+    code, _, err = cli("check", frozen, "--roster", guarded.roster(tmp_path, "1.0"))
+    assert code == 2 and "contradict each other" in err
+
+
+def test_without_an_engine_the_formats_own_is_asked(cli: Cli, tmp_path: Path) -> None:
+    texts = tmp_path / "texts.txt"
+    texts.write_bytes(b"hello world\n")
+    code, out, err = cli("freeze", "--vocab", "gpt2", "--corpus", texts, "--out", tmp_path / "g.json", "--json")
+    assert code == 0, err
+    assert json.loads(out)["engine"]["name"] == "tiktoken"
+    assert golden_file.read_golden(tmp_path / "g.json").corpora[0].parts[0].kept.values.tolist() == [31373, 995]
+
+
 def test_a_changed_vocabulary_file_is_told_and_ids_decide(frozen: Path, cli: Cli, tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.json"
     path.write_text(json.dumps(json.loads(path.read_text()), indent=1))
     code, report = check(cli, frozen, guarded.roster(tmp_path, "1.0"))
     assert code == 0 and len(report["changes"]) == 1 and "vocabulary file" in report["changes"][0]
+
+
+def test_spans_of_a_library_that_counts_characters_are_bytes(cli: Cli, tmp_path: Path) -> None:
+    """tokenizers itself, on a file that is not modelled: `cd` gets another id, and lies at bytes 6..8, characters 5..7.
+
+    Its tokens are told by the file.
+    """
+    model = {"type": "WordLevel", "vocab": {"é": 0, "ab": 1, "cd": 2, "?": 3}, "unk_token": "?"}
+    more: dict[str, Any] = {
+        "version": "1.0", "truncation": None, "padding": None, "normalizer": None, "decoder": None,
+        "pre_tokenizer": {"type": "Whitespace"}, "post_processor": None, "added_tokens": [],
+    }
+    vocabulary = guarded.tokenizer_json(tmp_path, model=model, **more)
+    texts, path = tmp_path / "texts.txt", tmp_path / "golden.json"
+    texts.write_text("é ab cd\n", encoding="utf-8")
+    assert cli("freeze", "--vocab", vocabulary, "--corpus", texts, "--out", path)[0] == 0
+    assert golden_file.read_golden(path).corpora[0].parts[0].kept.values.tolist() == [0, 1, 2]
+    model["vocab"] = {"é": 0, "ab": 1, "cd": 3, "?": 2}
+    guarded.tokenizer_json(tmp_path, model=model, **more)
+    code, out, _ = cli("check", path, "--json")
+    report = json.loads(out)
+    first = report["corpora"][0]["first"]
+    assert (code, first["token"], first["frozen_id"], first["now_id"], first["span"]) == (1, 2, 2, 3, [6, 8])
+    assert (first["frozen_token"], first["now_token"]) == ("?", "cd")  # by the file as it is now
+    assert "vocabulary file" in report["changes"][0]
+    assert [change["name"] for change in report["settings"]] == ["tokenizer.json: model.vocab"]
 
 
 def test_a_modelled_vocabulary_shows_its_tokens(cli: Cli, tmp_path: Path) -> None:

@@ -26,8 +26,11 @@ def project(pytester: pytest.Pytester) -> pytest.Pytester:
     vocabulary = guarded.tokenizer_json(folder)
     (folder / "tokenizer_config.json").write_text(json.dumps({"padding_side": "left", "eos_token": "<s>"}))
     out = folder / "golden.json"
+    (folder / "o.txt").write_text("hello\noo\nnooo\n")
+    (folder / "a.txt").write_text("abc\n")
     engines = load_roster(guarded.roster(folder, "1.0"))
-    golden = freeze(str(vocabulary), "bytewise", engines, out=out, corpora=("repeats", "versions:0"))
+    corpora = (str(folder / "o.txt"), str(folder / "a.txt"))
+    golden = freeze(str(vocabulary), "bytewise", engines, out=out, corpora=corpora)
     out.write_text(golden.text(), encoding="utf-8")
     pytester.makepyfile(test_own="def test_own(): pass")
     return pytester
@@ -43,7 +46,7 @@ def test_one_test_a_corpus_and_one_for_the_settings(project: pytest.Pytester) ->
     ini(project, "1.0")
     result = project.runpytest_inprocess("-v")
     result.assert_outcomes(passed=4)
-    result.stdout.fnmatch_lines(["*golden.json::repeats PASSED*", "*golden.json::versions:0 PASSED*",
+    result.stdout.fnmatch_lines(["*golden.json::o.txt PASSED*", "*golden.json::a.txt PASSED*",
                                  "*golden.json::settings PASSED*"])  # fmt: skip
 
 
@@ -52,7 +55,7 @@ def test_changed_ids_fail_with_document_and_token(project: pytest.Pytester) -> N
     result = project.runpytest_inprocess()
     result.assert_outcomes(passed=3, failed=1)
     result.stdout.fnmatch_lines([
-        "*golden.json: repeats*", "*documents have other ids*", "*first divergent document: 'repeats *",
+        "*golden.json: o.txt*", "*documents have other ids*", "*first divergent document: 'o.txt:2'*",
         "*token 0: id 111 is now 1000*", "*changed: engine version: bytewise 1.0 is now 2.0*",
     ])  # fmt: skip
     result.stdout.no_fnmatch_line("*Traceback*")
@@ -71,7 +74,7 @@ def test_the_option_names_a_file_and_k_chooses(project: pytest.Pytester) -> None
     roster = guarded.roster(project.path, "1.0")
     words = ("--tokassay-golden", "golden.json", "--tokassay-roster", str(roster))
     project.runpytest_inprocess(*words).assert_outcomes(passed=4)
-    project.runpytest_inprocess(*words, "-k", "repeats").assert_outcomes(passed=1, deselected=3)
+    project.runpytest_inprocess(*words, "-k", "o.txt").assert_outcomes(passed=1, deselected=3)
     project.runpytest_inprocess().assert_outcomes(passed=1)
 
 
@@ -93,6 +96,15 @@ def test_an_engine_that_is_not_there_fails_in_words(project: pytest.Pytester) ->
     result = project.runpytest_inprocess()
     result.assert_outcomes(passed=1, failed=3)
     result.stdout.fnmatch_lines(["*no engine is called 'bytewise'*"])
+
+
+def test_packages_that_are_missing_are_named(project: pytest.Pytester) -> None:
+    """In a fresh interpreter in which psutil cannot be imported, as where tokassay is installed without extras."""
+    ini(project, "1.0")
+    project.makeconftest("import sys\nsys.modules['psutil'] = None\n")
+    result = project.runpytest_subprocess()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*psutil is not installed; run: pip install 'tokassay?guard?'*"])
 
 
 def test_the_fixture(project: pytest.Pytester) -> None:

@@ -127,6 +127,12 @@ def test_nothing_changed_in_a_file_written_otherwise(tmp_path: Path) -> None:
     assert compare(before, settings(path)) == []
 
 
+def test_merges_as_lists_are_the_same(tmp_path: Path) -> None:
+    before = settings(folder(tmp_path / "a"))
+    model = {**TOKENIZER["model"], "merges": [["a", "b"]]}
+    assert compare(before, settings(folder(tmp_path / "b", {**TOKENIZER, "model": model}))) == []
+
+
 def test_templates_in_files_of_their_own(tmp_path: Path) -> None:
     path = folder(tmp_path, config={}, **{"chat_template.jinja": "a"})
     (tmp_path / "additional_chat_templates").mkdir()
