@@ -23,7 +23,7 @@ LAST, PREVIOUS = "last", "previous"
 NOT_EXAMINED = "not examined one by one"  # the name of failing documents beyond those that were looked at
 
 Name = tuple[str, str, str]  # of a divergence: engine, contract, signature
-# The fields by which a cell of a bench is the same in another one: its text and SHA-256, in how many documents, and so on.
+# The fields by which a cell of a bench is the same in another one: text, its SHA-256, in how many documents, and so on.
 CELL = ("vocab", "text", "sha256", "documents", "entry", "state", "threads")
 SeriesKey = tuple[str, ...]  # machine, engine, and the values of CELL
 
