@@ -23,7 +23,9 @@ LAST, PREVIOUS = "last", "previous"
 NOT_EXAMINED = "not examined one by one"  # the name of failing documents beyond those that were looked at
 
 Name = tuple[str, str, str]  # of a divergence: engine, contract, signature
-SeriesKey = tuple[str, ...]  # machine, engine, vocabulary, text, its SHA-256, entry point, state, threads
+# The fields by which a cell of a bench is the same in another one: text, its SHA-256, in how many documents, and so on.
+CELL = ("vocab", "text", "sha256", "documents", "entry", "state", "threads")
+SeriesKey = tuple[str, ...]  # machine, engine, and the values of CELL
 
 
 @dataclass(frozen=True)
@@ -66,9 +68,9 @@ class Asked:
 
     @property
     def sentence(self) -> str:
-        """One sentence: "9 rows were reused, 2 measured for the first time and 1 again (crash 1)"."""
+        """In one line: "rows: 9 reused, 2 measured for the first time, 1 again (crash 1)"."""
         again = ", ".join(f"{reason} {count:,}" for reason, count in sorted(self.again.items()))
-        text = f"{self.reused:,} rows were reused, {self.new:,} measured for the first time"
+        text = f"rows: {self.reused:,} reused, {self.new:,} measured for the first time"
         text += f", {self.again.total():,} again" + (f" ({again})" if again else "")
         return text + (f", {self.for_time:,} left out for time" if self.for_time else "")
 
@@ -255,13 +257,5 @@ def series(known: Iterable[Bench]) -> dict[SeriesKey, list[Point]]:
 
 
 def cell_key(cell: dict[str, Any]) -> tuple[str, ...]:
-    """What makes two cells of benches one: vocabulary, text, its SHA-256, entry point, state, threads."""
-    sha = str(cell.get("sha256", ""))
-    return (
-        str(cell["vocab"]),
-        str(cell["text"]),
-        sha,
-        str(cell["entry"]),
-        str(cell["state"]),
-        str(cell.get("threads", 1)),
-    )
+    """What makes two cells of benches one: the values of CELL; a field that an older report lacks is empty."""
+    return tuple(str(cell.get(name, 1 if name == "threads" else "")) for name in CELL)

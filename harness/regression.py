@@ -397,7 +397,7 @@ def compare(
     key: tuple[str, ...], now: Mapping[str, Any], before: Mapping[str, Any] | None, threads: int, tolerance: float
 ) -> Speed:
     """One engine in one cell. Times are CPU time, or wall time where there are several threads."""
-    engine, vocab, text, _, entry, state, told = key
+    engine, vocab, text, _, _, entry, state, told = key
     where = (engine, vocab, text, entry, state, told)
     if before is None or not _exact(before):
         return Speed(*where, verdict="new", now=_speed(now), why="the baseline has no speed here")

@@ -70,13 +70,14 @@ def told(store: Path, engines: list[str], contracts: list[str], texts: list[str]
             )
     lines = []
     for key, points in stored.series(measured[-last:]).items():
-        machine, name, contract, kind, sha, entry, state, threads = key
-        if any(asked and one not in asked for one, asked in ((name, engines), (contract, contracts), (kind, texts))):
+        machine, name, *values = key
+        cell = dict(zip(stored.CELL, values, strict=True))
+        asked_for = ((name, engines), (cell["vocab"], contracts), (cell["text"], texts))
+        if any(asked and one not in asked for one, asked in asked_for):
             continue
         found = steps([point.mb_s for point in points])
         lines.append({
-            "engine": name, "vocab": contract, "text": kind, "sha256": sha, "entry": entry, "state": state,
-            "threads": threads, "machine": machine, "points": [asdict(point) for point in points],
+            "engine": name, **cell, "machine": machine, "points": [asdict(point) for point in points],
             "steps": [
                 {**asdict(step), "bench": points[step.at].bench, "started": points[step.at].started,
                  "versions": [points[step.at - 1].version, points[step.at].version]}

@@ -259,9 +259,7 @@ def test_rows_asked_again_are_counted_by_reason(made: Made) -> None:
     with closing(history.reading(made.path)) as db:
         asked = history.asked(db, "b".ljust(12, "0"))
     assert asked.to_json() == {"reused": 1, "new": 1, "for_time": 1, "again": {"crash": 1}}
-    assert asked.sentence == (
-        "1 rows were reused, 1 measured for the first time, 1 again (crash 1), 1 left out for time"
-    )
+    assert asked.sentence == ("rows: 1 reused, 1 measured for the first time, 1 again (crash 1), 1 left out for time")
     made.run("c", {"engine": "x", "key": "k1"})  # k1 could have been reused: that it was not is told
     with closing(history.reading(made.path)) as db:
         assert history.asked(db, "c".ljust(12, "0")).again == {"unchanged": 1}
