@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pandas as pd
-from tokassay.reports.charts.chart import Chart, NoData, frame, slug
+from tokassay.reports.charts.chart import Chart, NoData, frame, slug, styled
 from tokassay.reports.charts.matrix import Square, matrix
 from tokassay.reports.charts.sheet import Key
 from tokassay.reports.charts.style import ORANGE, OURS, SKY, listed, name_of, shade
@@ -18,6 +18,7 @@ RIGHT, SAID, WRONG, NONE = "✓", "≈", "✗", "–"
 WRONG_FILL = shade(0.55, ORANGE)
 
 
+@styled()
 def coverage(found: pd.DataFrame | Iterable[dict[str, Any]], *, vocab: str = "") -> Chart:
     """Rows `engine`, `corpus`, `verdict`, `documents` (as of v_verdict; alike ones are added up), and `ours` if there
     is. An answer is a document in one operation and contract. A square has the share of the answers served that
