@@ -105,11 +105,15 @@ class Chart:
 
 def _small(text: str) -> str:
     """The same drawing in fewer bytes: no ids that nothing refers to, hundredths of a point, no line a point."""
+
+    def shorter(found: re.Match[str]) -> str:
+        places = re.sub(r"\d+\.\d{3,}", lambda one: f"{float(one[0]):.2f}".rstrip("0").rstrip("."), found[0])
+        return " ".join(places.split("\n")).replace(' "', '"')
+
     text = re.sub(r' id="(?!figure_1")(?:[A-Za-z0-9]+|matplotlib\.axis)_\d+"', "", text)
-    text = re.sub(r"\d+\.\d{3,}", lambda found: f"{float(found[0]):.2f}".rstrip("0").rstrip("."), text)
     text = re.sub(r' transform="rotate\(-?0 [^)]*\)"', "", text)
     text = re.sub(r"font-family: [^;\"]*;? ?", "", text)
-    text = re.sub(r' (d|points)="[^"]*"', lambda found: " ".join(found[0].split("\n")).replace(' "', '"'), text)
+    text = re.sub(r' (?:d|x|y|width|height|transform)="[^"]*"', shorter, text)
     return re.sub(r"\n\s+", "\n", text)
 
 

@@ -94,12 +94,12 @@ def pipeline(found: pd.DataFrame | Iterable[dict[str, Any]]) -> Chart:
                 )
             )
         if not ends:
-            thick = BOX / max(len(sources), 1)
+            thick = BOX / len(KINDS)
             for number, source in enumerate(sources):
                 count = counts.get((source, stage), 0)
                 colour, hatch, _ = KINDS[source]
                 wide = room * count / most
-                at = top + number * thick
+                at = top + (BOX - thick * len(sources)) / 2 + number * thick
                 if count:
                     axes.add_patch(
                         Rectangle(

@@ -422,6 +422,11 @@ def test_the_reader_chooses_light_or_dark_and_print_is_light() -> None:
     assert DARK[PAPER] not in text.replace(rules[0], "")
 
 
+def test_a_smaller_file_says_the_same() -> None:
+    chart = throughput([cell("t 1.23456", "a-0.98765", 0.0123, 0.0121, 0.0125)])
+    assert {"0.0123", "a-0.98765", "t 1.23456"} <= set(words(chart))
+
+
 def test_files_are_written_and_told(tmp_path: Path) -> None:
     chart = throughput(ROWS)
     paths = chart.save(tmp_path / "new" / "folder")
