@@ -72,7 +72,8 @@ def agreement(found: pd.DataFrame | Iterable[dict[str, Any]]) -> Chart:
         words = [f"{percent(row[share])} % of {share}" for share in shares if row[share] == row[share]]
         if words and row["mb_s"] == row["mb_s"]:
             speed = interval(row["mb_s"], row["mb_s_low"], row["mb_s_high"])
-            said.append(f"{row['engine']}: {' and '.join(words)} as {reference} has them, at {speed} MB/s.")
+            told = "the reference" if row["engine"] == reference else f"{' and '.join(words)} as {reference} has them"
+            said.append(f"{row['engine']}: {told}, at {speed} MB/s.")
     said.append("A speed of ids that differ is of other work, and ranks nothing.")
     if table["ours"].any():
         said.append(f"{OURS} marks an engine of this project.")

@@ -181,7 +181,7 @@ def against(first: Any, second: Any) -> str:
             return words + ", of too few rounds to tell them apart"
     else:
         apart = not first["mb_s_low"] <= second["mb_s_high"]
-        words = f"; the ratio is {first['mb_s'] / second['mb_s']:.2f}"
+        words = f"; the quotient of the medians is {first['mb_s'] / second['mb_s']:.2f}"
     return words if apart else words + ", so that which is faster is not resolvable"
 
 
