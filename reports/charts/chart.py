@@ -57,7 +57,9 @@ class Chart:
         with styled():
             matplotlib.rcParams["svg.hashsalt"] = f"tokassay-{self.name}"
             self.figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+        # The element alone can stand in a page: without the declarations before it and who made it when.
         text = _small(buffer.getvalue())
+        text = re.sub(r"<metadata>.*?</metadata>\n", "", text[text.index("<svg") :], flags=re.DOTALL)
         mine = f"#{self.name}-figure_1"
         text = text.replace("*{stroke-linejoin", f"{mine} text{{font-family: {FONTS}}}{mine} *{{stroke-linejoin")
         # Ids of shapes that are referred to are hashes that have the name in their salt; the others are of our choice.

@@ -50,7 +50,8 @@ def coverage(found: pd.DataFrame | Iterable[dict[str, Any]], *, vocab: str = "")
     for _, row in made.iterrows():
         squares[str(row["engine"]), str(row["corpus"])] = square(row)
     wrong = made.groupby("engine", sort=False)["wrong"].sum()
-    engines = [str(engine) for engine in wrong.sort_values(kind="stable").index]
+    idle = served.groupby(made["engine"]).sum().eq(0)
+    engines = [str(engine) for engine in sorted(wrong.index, key=lambda engine: (idle[engine], wrong[engine]))]
     ours = {str(engine) for engine in table.loc[table["ours"].astype(bool), "engine"]}
     title = "Answers that match" + (f": {vocab}" if vocab else "")
     drawn = matrix(
@@ -67,7 +68,7 @@ def coverage(found: pd.DataFrame | Iterable[dict[str, Any]], *, vocab: str = "")
             Key(f"{NONE} none served", "#ffffff", hatch=""),
         ],
     )
-    clean = [engine for engine in engines if not wrong[engine]]
+    clean = [engine for engine in engines if not wrong[engine] and not idle[engine]]
     said = [f"{len(engines)} engines, {len(corpora)} corpora, {int(made['documents'].sum()):,} answers."]
     if clean:
         said.append(f"Not one wrong answer: {listed(clean)}.")
@@ -77,6 +78,8 @@ def coverage(found: pd.DataFrame | Iterable[dict[str, Any]], *, vocab: str = "")
         for engine in engines
         if wrong[engine]
     ]
+    if idle.any():
+        said.append(f"Nothing was served by {listed([engine for engine in engines if idle[engine]])}.")
     if ours:
         said.append(f"{OURS} marks an engine of this project.")
     return Chart(
