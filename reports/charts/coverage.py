@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pandas as pd
-from tokassay.reports.charts.chart import Chart, NoData, frame, slug, styled
+from tokassay.reports.charts.chart import Chart, NoData, frame, one, slug, styled
 from tokassay.reports.charts.matrix import Square, matrix
 from tokassay.reports.charts.sheet import Key
 from tokassay.reports.charts.style import ORANGE, OURS, SKY, listed, name_of, shade
@@ -20,11 +20,12 @@ WRONG_FILL = shade(0.55, ORANGE)
 
 @styled()
 def coverage(found: pd.DataFrame | Iterable[dict[str, Any]], *, vocab: str = "") -> Chart:
-    """Rows `engine`, `corpus`, `verdict`, `documents` (as of v_verdict; alike ones are added up), and `ours` if there
-    is. An answer is a document in one operation and contract. A square has the share of the answers served that
-    `match`, rounded down, and a sign: all match, some are wrong, some are declared or refused, or none was served.
-    Raises NoData, ReportError."""
-    table = frame(found, NAME, "engine", "corpus", "verdict", "documents", ours=False)
+    """Rows `engine`, `corpus`, `verdict`, `documents` (as of v_verdict; alike ones are added up), and `ours` and
+    `vocab` if there are. An answer is a document in one operation and contract. A square has the share of the answers
+    served that `match`, rounded down, and a sign: all match, some are wrong, some are declared or refused, or none was
+    served. Raises NoData, ReportError."""
+    table = frame(found, NAME, "engine", "corpus", "verdict", "documents", ours=False, vocab=vocab)
+    vocab = str(one(table, "vocab", NAME))
     counts = table.pivot_table(
         index=["engine", "corpus"], columns="verdict", values="documents", aggfunc="sum", sort=False, fill_value=0
     )

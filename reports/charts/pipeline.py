@@ -47,6 +47,7 @@ def pipeline(found: pd.DataFrame | Iterable[dict[str, Any]]) -> Chart:
     Stages that are none of an encoder's (`decode`, `process`, ...), and '' for what was not traced, are named in the
     caption. Raises NoData, ReportError."""
     table = frame(found, NAME, "stage", "source", "count")
+    table["stage"] = table["stage"].fillna("")  # as CSV has what was not traced
     made = table.groupby(["source", "stage"], sort=False)["count"].sum().reset_index()
     if not made["count"].sum():
         raise NoData("no divergence is known")
