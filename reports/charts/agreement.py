@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pandas as pd
-from tokassay.reports.charts.chart import Chart, NoData, frame, gid, one, slug
+from tokassay.reports.charts.chart import Chart, NoData, frame, gid, one, slug, styled
 from tokassay.reports.charts.series import reach
 from tokassay.reports.charts.sheet import Key, Panel, scale, sheet, width
 from tokassay.reports.charts.style import INK, MARKERS, OURS, SERIES, figure, interval, logarithmic, name_of, tick
@@ -15,6 +15,7 @@ NAME = "agreement"
 SHARES = {"documents": "documents with the reference's ids", "boundaries": "the reference's token ends that are kept"}
 
 
+@styled()
 def agreement(found: pd.DataFrame | Iterable[dict[str, Any]]) -> Chart:
     """Rows of one corpus: `engine`, `mb_s`, `documents` or `boundaries` or both (shares equal to the reference's, 0 to
     1), and if there are `mb_s_low`, `mb_s_high`, `reference`, `corpus`, `ours`. Speeds here are of ids that differ:
@@ -71,7 +72,8 @@ def agreement(found: pd.DataFrame | Iterable[dict[str, Any]]) -> Chart:
         words = [f"{percent(row[share])} % of {share}" for share in shares if row[share] == row[share]]
         if words and row["mb_s"] == row["mb_s"]:
             speed = interval(row["mb_s"], row["mb_s_low"], row["mb_s_high"])
-            said.append(f"{row['engine']}: {' and '.join(words)} as {reference} has them, at {speed} MB/s.")
+            told = "the reference" if row["engine"] == reference else f"{' and '.join(words)} as {reference} has them"
+            said.append(f"{row['engine']}: {told}, at {speed} MB/s.")
     said.append("A speed of ids that differ is of other work, and ranks nothing.")
     if table["ours"].any():
         said.append(f"{OURS} marks an engine of this project.")

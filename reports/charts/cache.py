@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pandas as pd
-from tokassay.reports.charts.chart import Chart, NoData, frame, gid, one, slug
+from tokassay.reports.charts.chart import Chart, NoData, frame, gid, one, slug, styled
 from tokassay.reports.charts.series import Curve, curves, style
 from tokassay.reports.charts.style import EXACT, INK, SMALL, SOFT, WIDTH, figure, measure, superscript
 
@@ -15,15 +15,18 @@ NAME = "cache"
 KNEE = 0.95
 
 
+@styled()
 def cache(found: pd.DataFrame | Iterable[dict[str, Any]], *, processor: Mapping[str, int] | None = None) -> Chart:
     """Rows of one vocabulary and entry point: `text`, `state`, `bits` (log2 of entries; 0: no cache), `memory` (bytes),
-    `verdict`, `mb_s`, and if there are `mb_s_low`, `mb_s_high`, `vocab`, `entry`. `processor`: L1d, L2, L3 -> bytes.
-    The knee is the smallest cache with 95 % of the best median. Raises NoData, ReportError."""
+    `verdict`, `mb_s`, and if there are `mb_s_low`, `mb_s_high`, `vocab`, `entry`. `processor`: L1d, L2, L3 -> bytes, or
+    columns of these names. The knee is the smallest cache with 95 % of the best median. Raises NoData, ReportError."""
     table = frame(
         found, NAME, "text", "state", "bits", "memory", "verdict", "mb_s", mb_s_low=None, mb_s_high=None, vocab="",
         entry="",
     )
     where = [str(one(table, column, NAME)) for column in ("vocab", "entry")]
+    if processor is None:
+        processor = {level: int(table[level].iloc[0]) for level in ("L1d", "L2", "L3") if level in table}
     exact = table["verdict"].eq(EXACT)
     for column in ("mb_s", "mb_s_low", "mb_s_high"):
         table[column] = pd.to_numeric(table[column]).where(exact)
@@ -72,7 +75,7 @@ def cache(found: pd.DataFrame | Iterable[dict[str, Any]], *, processor: Mapping[
                 axes.axhline(level, color=colour, ls=(0, (1, 2)), lw=1.1)
         taken = low
         top = axes.get_ylim()[1]
-        for level_name, size in sorted((processor or {}).items(), key=lambda item: item[1]):
+        for level_name, size in sorted(processor.items(), key=lambda item: item[1]):
             x = math.log2(size / entry_bytes)
             if low <= x <= high:
                 axes.axvline(x, color=SOFT, lw=0.9)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pandas as pd
-from tokassay.reports.charts.chart import Chart, NoData, frame, slug
+from tokassay.reports.charts.chart import Chart, NoData, frame, one, slug, styled
 from tokassay.reports.charts.matrix import Square, matrix
 from tokassay.reports.charts.sheet import Key
 from tokassay.reports.charts.style import ORANGE, OURS, SKY, listed, name_of, shade
@@ -18,12 +18,14 @@ RIGHT, SAID, WRONG, NONE = "✓", "≈", "✗", "–"
 WRONG_FILL = shade(0.55, ORANGE)
 
 
+@styled()
 def coverage(found: pd.DataFrame | Iterable[dict[str, Any]], *, vocab: str = "") -> Chart:
-    """Rows `engine`, `corpus`, `verdict`, `documents` (as of v_verdict; alike ones are added up), and `ours` if there
-    is. An answer is a document in one operation and contract. A square has the share of the answers served that
-    `match`, rounded down, and a sign: all match, some are wrong, some are declared or refused, or none was served.
-    Raises NoData, ReportError."""
-    table = frame(found, NAME, "engine", "corpus", "verdict", "documents", ours=False)
+    """Rows `engine`, `corpus`, `verdict`, `documents` (as of v_verdict; alike ones are added up), and `ours` and
+    `vocab` if there are. An answer is a document in one operation and contract. A square has the share of the answers
+    served that `match`, rounded down, and a sign: all match, some are wrong, some are declared or refused, or none was
+    served. Raises NoData, ReportError."""
+    table = frame(found, NAME, "engine", "corpus", "verdict", "documents", ours=False, vocab=vocab)
+    vocab = str(one(table, "vocab", NAME))
     counts = table.pivot_table(
         index=["engine", "corpus"], columns="verdict", values="documents", aggfunc="sum", sort=False, fill_value=0
     )
@@ -49,7 +51,8 @@ def coverage(found: pd.DataFrame | Iterable[dict[str, Any]], *, vocab: str = "")
     for _, row in made.iterrows():
         squares[str(row["engine"]), str(row["corpus"])] = square(row)
     wrong = made.groupby("engine", sort=False)["wrong"].sum()
-    engines = [str(engine) for engine in wrong.sort_values(kind="stable").index]
+    idle = served.groupby(made["engine"]).sum().eq(0)
+    engines = [str(engine) for engine in sorted(wrong.index, key=lambda engine: (idle[engine], wrong[engine]))]
     ours = {str(engine) for engine in table.loc[table["ours"].astype(bool), "engine"]}
     title = "Answers that match" + (f": {vocab}" if vocab else "")
     drawn = matrix(
@@ -66,7 +69,7 @@ def coverage(found: pd.DataFrame | Iterable[dict[str, Any]], *, vocab: str = "")
             Key(f"{NONE} none served", "#ffffff", hatch=""),
         ],
     )
-    clean = [engine for engine in engines if not wrong[engine]]
+    clean = [engine for engine in engines if not wrong[engine] and not idle[engine]]
     said = [f"{len(engines)} engines, {len(corpora)} corpora, {int(made['documents'].sum()):,} answers."]
     if clean:
         said.append(f"Not one wrong answer: {listed(clean)}.")
@@ -76,6 +79,8 @@ def coverage(found: pd.DataFrame | Iterable[dict[str, Any]], *, vocab: str = "")
         for engine in engines
         if wrong[engine]
     ]
+    if idle.any():
+        said.append(f"Nothing was served by {listed([engine for engine in engines if idle[engine]])}.")
     if ours:
         said.append(f"{OURS} marks an engine of this project.")
     return Chart(

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pandas as pd
-from tokassay.reports.charts.chart import Chart, NoData, frame, one, slug
+from tokassay.reports.charts.chart import Chart, NoData, frame, one, slug, styled
 from tokassay.reports.charts.series import Curve, curves
 from tokassay.reports.charts.style import EXACT, figure, interval, name_of, size
 from tokassay.reports.charts.throughput import place, ranked
@@ -14,6 +14,7 @@ from tokassay.reports.charts.throughput import place, ranked
 NAME = "documents"
 
 
+@styled()
 def documents(found: pd.DataFrame | Iterable[dict[str, Any]]) -> Chart:
     """Rows of one vocabulary, entry point, state and number of threads: `text`, `engine`, `verdict`, `mb_s`, `bytes`,
     `documents` and, if there are, `mb_s_low`, `mb_s_high`, `ours` and the four. A document's size is the mean of its

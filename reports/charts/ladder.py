@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 from matplotlib.patches import Rectangle
-from tokassay.reports.charts.chart import Chart, NoData, frame, gid, one, slug
+from tokassay.reports.charts.chart import Chart, NoData, frame, gid, one, slug, styled
 from tokassay.reports.charts.sheet import Panel, beside, names, rows, scale, sheet, width
 from tokassay.reports.charts.style import BLUE, EXACT, INK, ORANGE, interval
 from tokassay.reports.charts.throughput import absent, place, whisker
@@ -15,6 +15,7 @@ from tokassay.reports.charts.throughput import absent, place, whisker
 NAME = "ladder"
 
 
+@styled()
 def ladder(found: pd.DataFrame | Iterable[dict[str, Any]]) -> Chart:
     """Rows of one vocabulary, entry point and state: `text`, `switch`, `verdict`, `gain` (time without over time with
     all), `low`, `high`, and if there are `vocab`, `entry`, `state`. Raises NoData, ReportError."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pandas as pd
-from tokassay.reports.charts.chart import Chart, NoData, frame, gid, one, slug
+from tokassay.reports.charts.chart import Chart, NoData, frame, gid, one, slug, styled
 from tokassay.reports.charts.sheet import Key, Panel, beside, names, rows, scale, sheet, width
 from tokassay.reports.charts.style import BLUE, EXACT, INK, ORANGE, OURS, figure, logarithmic, name_of
 from tokassay.reports.charts.throughput import absent
@@ -15,6 +15,7 @@ NAME = "load"
 STATES = {"cold": (BLUE, "s", "cold: files not in the page cache"), "warm": (ORANGE, "o", "warm: files in it")}
 
 
+@styled()
 def load(found: pd.DataFrame | Iterable[dict[str, Any]]) -> Chart:
     """Rows of one vocabulary: `engine`, `state` (cold, warm), `verdict`, `p50`, `p95` (milliseconds) and, if there are,
     `vocab`, `ours`, `detail`. Raises NoData, ReportError."""

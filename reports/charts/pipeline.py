@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import matplotlib
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
-from tokassay.reports.charts.chart import Chart, NoData, frame, gid
+from tokassay.reports.charts.chart import Chart, NoData, frame, gid, styled
 from tokassay.reports.charts.sheet import PAD
 from tokassay.reports.charts.stages import STAGES
 from tokassay.reports.charts.style import (
@@ -18,7 +17,6 @@ from tokassay.reports.charts.style import (
     ON_FILL,
     ORANGE,
     PAPER,
-    RC,
     SKY,
     SMALL,
     SOFT,
@@ -43,11 +41,13 @@ BOX, GAP = 0.42, 0.16  # inches
 KINDS = {"vectors": (BLUE, None, "frozen vectors"), "store": (ORANGE, "////", "divergences in the store")}
 
 
+@styled()
 def pipeline(found: pd.DataFrame | Iterable[dict[str, Any]]) -> Chart:
     """Rows `stage`, `source` (`vectors`: frozen inputs with the right ids; `store`: divergences of a run), `count`.
     Stages that are none of an encoder's (`decode`, `process`, ...), and '' for what was not traced, are named in the
     caption. Raises NoData, ReportError."""
     table = frame(found, NAME, "stage", "source", "count")
+    table["stage"] = table["stage"].fillna("")  # as CSV has what was not traced
     made = table.groupby(["source", "stage"], sort=False)["count"].sum().reset_index()
     if not made["count"].sum():
         raise NoData("no divergence is known")
@@ -58,61 +58,60 @@ def pipeline(found: pd.DataFrame | Iterable[dict[str, Any]]) -> Chart:
     height = 2 * PAD + 0.62 + len(places) * (BOX + GAP)
     left, right = PAD, 2.62
     room = WIDTH - PAD - right - 0.18 - measure(f"{most:,}", SMALL)[0]
-    with matplotlib.rc_context(RC):
-        figure = Figure(figsize=(WIDTH, height), facecolor=PAPER)
-        axes = figure.add_axes((0, 0, 1, 1))
-        axes.set_axis_off()
-        axes.set_xlim(0, WIDTH)
-        axes.set_ylim(height, 0)
-        axes.text(PAD, PAD, "From a document to ids", fontsize=TITLE, color=INK, va="top", fontweight="bold")
-        x = PAD
-        for source in sources:
-            colour, hatch, words = KINDS[source]
-            axes.add_patch(Rectangle((x, PAD + 0.3), 0.26, 0.1, fc=colour, ec=INK, lw=0.6, hatch=hatch))
-            axes.text(x + 0.32, PAD + 0.35, words, fontsize=SMALL, color=INK, va="center_baseline")
-            x += 1.75
-        for place, stage in enumerate(places):
-            top = PAD + 0.6 + place * (BOX + GAP)
-            ends = stage in ("document", "ids")
+    figure = Figure(figsize=(WIDTH, height), facecolor=PAPER)
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set_axis_off()
+    axes.set_xlim(0, WIDTH)
+    axes.set_ylim(height, 0)
+    axes.text(PAD, PAD, "From a document to ids", fontsize=TITLE, color=INK, va="top", fontweight="bold")
+    x = PAD
+    for source in sources:
+        colour, hatch, words = KINDS[source]
+        axes.add_patch(Rectangle((x, PAD + 0.3), 0.26, 0.1, fc=colour, ec=INK, lw=0.6, hatch=hatch))
+        axes.text(x + 0.32, PAD + 0.35, words, fontsize=SMALL, color=INK, va="center_baseline")
+        x += 1.75
+    for place, stage in enumerate(places):
+        top = PAD + 0.6 + place * (BOX + GAP)
+        ends = stage in ("document", "ids")
+        axes.add_patch(
+            FancyBboxPatch(
+                (left, top), right - left, BOX, boxstyle="round,pad=0,rounding_size=0.06",
+                fc=PAPER if not ends else shade(0.35, SKY), ec=INK, lw=0.8, gid=gid("stage", stage),
+            )
+        )
+        axes.text(
+            left + 0.08, top + 0.055, stage, fontsize=TEXT, color=ON_FILL if ends else INK, va="top",
+            fontweight="bold",
+        )
+        lines = wrap(WHAT[stage], right - left - 0.16, 8.0, most=1)
+        axes.text(
+            left + 0.08, top + BOX - 0.05, lines[0], fontsize=SMALL, color=ON_FILL if ends else SOFT, va="bottom"
+        )
+        if place + 1 < len(places):
             axes.add_patch(
-                FancyBboxPatch(
-                    (left, top), right - left, BOX, boxstyle="round,pad=0,rounding_size=0.06",
-                    fc=PAPER if not ends else shade(0.35, SKY), ec=INK, lw=0.8, gid=gid("stage", stage),
+                FancyArrowPatch(
+                    (0.5, top + BOX), (0.5, top + BOX + GAP), arrowstyle="-|>", color=INK, lw=0.9,
+                    mutation_scale=7, shrinkA=0, shrinkB=0,
                 )
             )
-            axes.text(
-                left + 0.08, top + 0.055, stage, fontsize=TEXT, color=ON_FILL if ends else INK, va="top",
-                fontweight="bold",
-            )
-            lines = wrap(WHAT[stage], right - left - 0.16, 8.0, most=1)
-            axes.text(
-                left + 0.08, top + BOX - 0.05, lines[0], fontsize=SMALL, color=ON_FILL if ends else SOFT, va="bottom"
-            )
-            if place + 1 < len(places):
-                axes.add_patch(
-                    FancyArrowPatch(
-                        (0.5, top + BOX), (0.5, top + BOX + GAP), arrowstyle="-|>", color=INK, lw=0.9,
-                        mutation_scale=7, shrinkA=0, shrinkB=0,
-                    )
-                )
-            if not ends:
-                thick = BOX / max(len(sources), 1)
-                for number, source in enumerate(sources):
-                    count = counts.get((source, stage), 0)
-                    colour, hatch, _ = KINDS[source]
-                    wide = room * count / most
-                    at = top + number * thick
-                    if count:
-                        axes.add_patch(
-                            Rectangle(
-                                (right + 0.12, at + 0.03), wide, thick - 0.06, fc=colour, ec=INK, lw=0.6, hatch=hatch,
-                                gid=gid("count", source, stage),
-                            )
+        if not ends:
+            thick = BOX / len(KINDS)
+            for number, source in enumerate(sources):
+                count = counts.get((source, stage), 0)
+                colour, hatch, _ = KINDS[source]
+                wide = room * count / most
+                at = top + (BOX - thick * len(sources)) / 2 + number * thick
+                if count:
+                    axes.add_patch(
+                        Rectangle(
+                            (right + 0.12, at + 0.03), wide, thick - 0.06, fc=colour, ec=INK, lw=0.6, hatch=hatch,
+                            gid=gid("count", source, stage),
                         )
-                    axes.text(
-                        right + 0.12 + (wide + 0.06 if count else 0), at + thick / 2, f"{count:,}", fontsize=SMALL,
-                        color=INK, va="center_baseline",
                     )
+                axes.text(
+                    right + 0.12 + (wide + 0.06 if count else 0), at + thick / 2, f"{count:,}", fontsize=SMALL,
+                    color=INK, va="center_baseline",
+                )
     said = []
     for source in sources:
         total = sum(count for (own, _), count in counts.items() if own == source)

@@ -115,9 +115,13 @@ def _key(at: int, curve: Curve) -> Key:
 def draw(axes: Axes, at: int, curve: Curve) -> None:
     """One line with its intervals and points."""
     colour, marker, dash = style(at)
-    for x, low, high in zip(curve.x, curve.low, curve.high, strict=True):
-        if low == low and high == high:
-            axes.plot([x, x], [low, high], color=colour, lw=1.0, marker="_", ms=4, mew=1.0, zorder=2.5)
+    bounds = [(x, low, high) for x, low, high in zip(curve.x, curve.low, curve.high, strict=True)
+              if low == low and high == high]  # fmt: skip
+    if bounds:
+        gap = float("nan")
+        axes.plot([place for x, _, _ in bounds for place in (x, x, gap)],
+                  [place for _, low, high in bounds for place in (low, high, gap)],
+                  color=colour, lw=1.0, marker="_", ms=4, mew=1.0, zorder=2.5)  # fmt: skip
     axes.plot(curve.x, curve.y, color=colour, ls=dash, lw=1.5, zorder=3, gid=gid("line", curve.name))
     for place, (x, y) in enumerate(zip(curve.x, curve.y, strict=True)):
         axes.plot(

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -19,7 +18,6 @@ from tokassay.reports.charts.style import (
     GRID,
     INK,
     PAPER,
-    RC,
     SMALL,
     SOFT,
     TEXT,
@@ -80,32 +78,31 @@ def sheet(title: str, panels: Sequence[Panel], *, left: float, right: float = 0.
     for panel, heading, own, under in zip(panels, headings, flows, x_labels, strict=True):
         height += len(heading) * LINE + 0.06 + _rows(own) + panel.above + panel.height
         height += (0.24 if panel.axis else 0.04) + len(under) * LINE + 0.1
-    with matplotlib.rc_context(RC):
-        made = Sheet(Figure(figsize=(WIDTH, height), facecolor=PAPER))
-        at = PAD
-        for line in lines:
-            _write(made.figure, PAD, at, line, TITLE, INK, bold=True)
-            at += LINE + 0.02
-        at += 0.08
-        at = _keys(made.figure, top, at)
-        for panel, heading, own, under in zip(panels, headings, flows, x_labels, strict=True):
-            for line in heading:
-                _write(made.figure, PAD, at, line, TEXT, INK, bold=True)
-                at += LINE
-            at = _keys(made.figure, own, at + 0.06) + panel.above
-            axes = made.figure.add_axes(
-                (
-                    (PAD + left) / WIDTH, 1 - (at + panel.height) / height, (WIDTH - 2 * PAD - left - right) / WIDTH,
-                    panel.height / height,
-                )
+    made = Sheet(Figure(figsize=(WIDTH, height), facecolor=PAPER))
+    at = PAD
+    for line in lines:
+        _write(made.figure, PAD, at, line, TITLE, INK, bold=True)
+        at += LINE + 0.02
+    at += 0.08
+    at = _keys(made.figure, top, at)
+    for panel, heading, own, under in zip(panels, headings, flows, x_labels, strict=True):
+        for line in heading:
+            _write(made.figure, PAD, at, line, TEXT, INK, bold=True)
+            at += LINE
+        at = _keys(made.figure, own, at + 0.06) + panel.above
+        axes = made.figure.add_axes(
+            (
+                (PAD + left) / WIDTH, 1 - (at + panel.height) / height, (WIDTH - 2 * PAD - left - right) / WIDTH,
+                panel.height / height,
             )
-            plain(axes)
-            made.axes.append(axes)
-            at += panel.height + (0.24 if panel.axis else 0.04)
-            for line in under:
-                _write(made.figure, PAD + left, at, line, SMALL, SOFT)
-                at += LINE
-            at += 0.1
+        )
+        plain(axes)
+        made.axes.append(axes)
+        at += panel.height + (0.24 if panel.axis else 0.04)
+        for line in under:
+            _write(made.figure, PAD + left, at, line, SMALL, SOFT)
+            at += LINE
+        at += 0.1
     return made
 
 

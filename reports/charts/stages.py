@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pandas as pd
-from tokassay.reports.charts.chart import Chart, NoData, frame
+from tokassay.reports.charts.chart import Chart, NoData, frame, styled
 from tokassay.reports.charts.matrix import Square, matrix
 from tokassay.reports.charts.style import ORANGE, OURS, listed, name_of, shade
 from tokassay.reports.words import counted
@@ -16,6 +16,7 @@ STAGES = ("special", "normalize", "scan", "classify", "pretokenize", "merge", "l
 UNTRACED = "not traced"
 
 
+@styled()
 def stages(found: pd.DataFrame | Iterable[dict[str, Any]]) -> Chart:
     """Rows of divergences: `engine`, `stage` ('' where none was found) and, if there are, `verdict`, `documents`,
     `ours`. Declared differences count apart. Raises NoData, ReportError."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pandas as pd
-from tokassay.reports.charts.chart import Chart, NoData, frame, gid, one, slug
+from tokassay.reports.charts.chart import Chart, NoData, frame, gid, one, slug, styled
 from tokassay.reports.charts.sheet import Key, Panel, beside, names, rows, sheet, width
 from tokassay.reports.charts.style import BLUE, EXACT, INK, ORANGE, OURS, SOFT, listed, logarithmic, name_of
 from tokassay.reports.charts.throughput import absent, place, ranked, speed_axis, unit, whisker
@@ -17,6 +17,7 @@ MARKS = {
 }
 
 
+@styled()
 def states(found: pd.DataFrame | Iterable[dict[str, Any]]) -> Chart:
     """Rows of one vocabulary, entry point and number of threads, as `throughput` takes them, with the states `cold` and
     `warm`; others are left out. Raises NoData, ReportError."""

@@ -6,13 +6,14 @@ from collections.abc import Iterable
 from typing import Any
 
 import pandas as pd
-from tokassay.reports.charts.chart import Chart, NoData, frame, one, slug
+from tokassay.reports.charts.chart import Chart, NoData, frame, one, slug, styled
 from tokassay.reports.charts.series import Curve, curves
 from tokassay.reports.charts.style import EXACT, INK, figure, interval, name_of
 
 NAME = "threads"
 
 
+@styled()
 def threads(found: pd.DataFrame | Iterable[dict[str, Any]]) -> Chart:
     """Rows of one vocabulary, entry point and text: `engine`, `threads`, `verdict`, `gain` (speed by wall time over
     that of one thread) and, if there are, `low`, `high`, `ours`, `vocab`, `entry`, `text`. A row of one thread need not

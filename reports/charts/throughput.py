@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
-from tokassay.reports.charts.chart import Chart, NoData, frame, gid, one, slug
+from tokassay.reports.charts.chart import Chart, NoData, frame, gid, one, slug, styled
 from tokassay.reports.charts.sheet import Panel, beside, names, rows, scale, sheet, width
 from tokassay.reports.charts.style import (
     BLUE,
@@ -29,6 +30,7 @@ from tokassay.reports.charts.style import (
 NAME = "throughput"
 
 
+@styled()
 def throughput(found: pd.DataFrame | Iterable[dict[str, Any]]) -> Chart:
     """Rows of one vocabulary, entry point, state and number of threads: `text`, `engine`, `verdict`, `mb_s`, and if
     there are: `mb_s_low`, `mb_s_high`, `vocab`, `entry`, `state`, `threads`, `detail`, `ours`, and the ratio to another
@@ -120,8 +122,10 @@ def _row(axes: Axes, y: int, text: str, engine: str, row: Any, log: bool) -> Non
 def whisker(axes: Axes, y: float, low: float, high: float) -> None:
     """An interval on a row; nothing where there is none."""
     if low == low and high == high:
+        gap, half = math.nan, 0.13
+        x, heights = [low, low, gap, low, high, gap, high, high], [-half, half, gap, 0, 0, gap, -half, half]
         axes.plot([low, high], [y, y], color=PAPER, lw=2.6, zorder=3.5, solid_capstyle="butt")
-        axes.plot([low, high], [y, y], color=INK, lw=1.1, marker="|", ms=5, mew=1.1, zorder=4, solid_capstyle="butt")
+        axes.plot(x, [y + at for at in heights], color=INK, lw=1.1, zorder=4, solid_capstyle="butt")
 
 
 def absent(axes: Axes, y: float, text: str, engine: str, verdict: str, high: float = 0.64) -> None:
@@ -177,7 +181,7 @@ def against(first: Any, second: Any) -> str:
             return words + ", of too few rounds to tell them apart"
     else:
         apart = not first["mb_s_low"] <= second["mb_s_high"]
-        words = f"; the ratio is {first['mb_s'] / second['mb_s']:.2f}"
+        words = f"; the quotient of the medians is {first['mb_s'] / second['mb_s']:.2f}"
     return words if apart else words + ", so that which is faster is not resolvable"
 
 

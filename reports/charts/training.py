@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pandas as pd
-from tokassay.reports.charts.chart import Chart, NoData, frame
+from tokassay.reports.charts.chart import Chart, NoData, frame, styled
 from tokassay.reports.charts.series import Curve, curves
 from tokassay.reports.charts.sheet import Key
 from tokassay.reports.charts.style import INK, figure, listed, logarithmic, size
@@ -14,6 +14,7 @@ from tokassay.reports.charts.style import INK, figure, listed, logarithmic, size
 NAME = "training"
 
 
+@styled()
 def training(found: pd.DataFrame | Iterable[dict[str, Any]]) -> Chart:
     """Rows `trainer`, `bytes` (of the corpus), `seconds`, `equal` (whether its merges are the reference's; None: not
     compared) and, if there are, `low`, `high` (seconds), `merges`. A point with other merges, or that was not compared,

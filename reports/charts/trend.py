@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pandas as pd
-from tokassay.reports.charts.chart import Chart, NoData, frame, gid
+from tokassay.reports.charts.chart import Chart, NoData, frame, gid, styled
 from tokassay.reports.charts.series import Curve, curves, draw, parts, reach
 from tokassay.reports.charts.sheet import Panel, scale, sheet, width
 from tokassay.reports.charts.style import INK, figure, interval, name_of
@@ -18,6 +18,7 @@ DAY = 86400.0
 Step = tuple[str, str, str]  # started, engine, cell
 
 
+@styled()
 def trend(
     found: pd.DataFrame | Iterable[dict[str, Any]], steps: Collection[Step] | None = None, *, unit: str = "MB/s"
 ) -> Chart:
@@ -89,6 +90,7 @@ def trend(
     )
 
 
+@styled()
 def trend_verdicts(found: pd.DataFrame | Iterable[dict[str, Any]]) -> Chart:
     """Rows `started`, `verdict`, `documents` (alike ones are added up): a panel a verdict, as counts differ by powers
     of ten. Raises NoData, ReportError."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pandas as pd
-from tokassay.reports.charts.chart import Chart, NoData, frame, gid
+from tokassay.reports.charts.chart import Chart, NoData, frame, gid, styled
 from tokassay.reports.charts.sheet import Key, Panel, names, rows, scale, sheet
 from tokassay.reports.charts.style import BLUE, GREEN, GRID, INK, ORANGE, figure, logarithmic, size, tick
 from tokassay.reports.words import DOMAINS, counted
@@ -16,6 +16,7 @@ MARKS = dict(zip(DOMAINS, ((BLUE, "o"), (ORANGE, "s"), (GREEN, "^")), strict=Tru
 WORDS = {"neutral": "neutral", "unicode": "differs between Unicode versions", "bytes": "not well-formed UTF-8"}
 
 
+@styled()
 def volumes(found: pd.DataFrame | Iterable[dict[str, Any]]) -> Chart:
     """Rows `corpus`, `domain`, `bytes`, `documents`, one for each part of a corpus and domain; alike ones are added up.
     Raises NoData, ReportError."""

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 import typer
 from tokassay.harness.commands.report_charts import charts
 from tokassay.harness.errors import InputError
-from tokassay.reports.charts.gallery import KINDS, draw
+from tokassay.reports.charts.gallery import KINDS, ROWS, draw
 from tokassay.reports.charts.sources import Sources, from_store, gains, measurements, parse, sweep, switches
 from tokassay.reports.errors import ReportError
 from typer.testing import CliRunner
@@ -166,3 +168,17 @@ def test_wrong_use_names_the_place_and_the_remedy(tmp_path: Path) -> None:
     bad.write_text("nonsense")
     with pytest.raises(InputError, match="cannot be read as rows"):
         call("--rows", f"agreement={bad}")
+
+
+GALLERY = Path(__file__).resolve().parents[2] / "docs" / "figures" / "charts"
+
+
+@pytest.mark.parametrize("path", sorted((GALLERY / "rows").glob("*.csv")), ids=lambda path: path.stem)
+def test_the_gallery_says_what_its_rows_say(path: Path) -> None:
+    chart = ROWS[path.stem](pd.read_csv(path))
+    page = " ".join((GALLERY.parents[1] / "CHARTS.md").read_text("utf-8").split())
+    assert f"### {chart.name} ![{chart.alt}](figures/charts/{chart.name}.svg) {chart.caption} " in page
+    told = (GALLERY / f"{chart.name}.svg").read_text("utf-8")
+    # The words and numbers in the drawing, too; its lines may differ by the version of matplotlib.
+    assert re.findall(r"<text [^>]*>([^<]*)", told) == re.findall(r"<text [^>]*>([^<]*)", chart.svg())
+    assert len(told) < 60_000
