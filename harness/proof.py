@@ -30,7 +30,7 @@ from tokassay.engines.client import HostFailure
 from tokassay.engines.environments import lock_path
 from tokassay.engines.frames import pack_buffer
 from tokassay.engines.roster import EngineSpec
-from tokassay.harness.ask import Asker, failure
+from tokassay.harness.ask import ISOLATING_S, Asker, Isolating, failure
 from tokassay.harness.audit import oracle_digest
 from tokassay.harness.bench import DECODE, Barred, Contestant, form_of, op_of
 from tokassay.harness.blocks import Block, Names, cut
@@ -50,6 +50,8 @@ NEUTRAL, ALL = "neutral", "bytes"  # domains of a proof: neutral documents, or a
 LIGHT = "gate-light"
 LONG = 70_000  # bytes: what engines slower than SLOW are not asked beyond
 SLOW = 1.0  # megabytes a second
+BLOCK_S = 60.0  # for a block of at most a megabyte
+CULPRIT_S = 5.0  # for which the document that brings an engine down is looked for, after the first
 MOST_REFUSED = 0.01
 FEW_LONG = ("lengths letters", "lengths text")  # constructions of long documents that the light suite keeps
 REVERSED = 300_000  # bytes of a block up to which it is asked again, in reverse
@@ -180,7 +182,9 @@ class Gate:
             detail = f"{tally.refused} of {tally.documents} documents are refused aloud; the first is {tally.refusal}"
         if not detail and tally.skipped:
             detail = f"below {SLOW:g} MB/s: not asked {tally.skipped:,} documents (blocks with one over {LONG:,} bytes)"
-        command = tally.command or (self._again(who, entry, threads, vocab, domain) if not tally.passed else "")
+        command = tally.command
+        if not command and not tally.passed and set(tally.verdicts) != {"unsupported"}:
+            command = self._again(who, entry, threads, vocab, domain)
         return Proof(
             who.label, build_of(who), vocab, contract.digest, entry, threads, domain, self.suite.name, key,
             tally.passed, tally.documents, tally.failed, tally.refused, dict(tally.verdicts), False, detail, command,
@@ -195,7 +199,12 @@ class Gate:
         tallies = {domain: Tally() for domain in domains}
         if contract.algorithm == "opaque":
             return {domain: Tally(1, Counter(unverified=1), "no oracle models this contract") for domain in domains}
-        asker = Asker(lambda: self._open(who, loaded, contract, threads), threads=threads)
+        # One culprit is enough: whoever wants them all asks an audit.
+        asker = Asker(
+            lambda: self._open(who, loaded, contract, threads), threads=threads,
+            isolating=Isolating(ISOLATING_S - CULPRIT_S),
+        )
+        asker.least = 1
         try:
             asker.form = form_of(entry, asker.host)
             hello = asker.host.hello()
@@ -204,6 +213,9 @@ class Gate:
             verdict, why = failure(error)
             return {domain: Tally(1, Counter({verdict: 1}), why) for domain in domains}
         lane = self._lane(who, contract, entry, threads, hello)
+        if lane.unsupported:
+            asker.stop()
+            return {domain: Tally(1, Counter(unsupported=1), lane.unsupported) for domain in domains}
         subject = self._subject(vocab, loaded)
         pool = self._oracles(loaded)
         pool.askers[lane.engine, lane.contract.digest] = asker
@@ -221,6 +233,9 @@ class Gate:
                 if not mine:
                     continue
                 result = self._block(block, lane, subject, pool)
+                if result.rows and result.rows[0][0] < 0:  # not this document, but none
+                    _, verdict, why = result.rows[0]
+                    return {domain: Tally(1, Counter({verdict: 1}), str(why)) for domain in domains}
                 spent, size = spent + result.cpu_ns, size + len(block.buffer)
                 for domain in mine:
                     self._count(tallies[domain], result, block, names, spec, who, vocab, asker, entry, subject)
@@ -346,10 +361,12 @@ class Gate:
         return self._kept
 
     def _open(self, who: Contestant, loaded: Loaded, contract: Contract, threads: int) -> Any:
-        return open_host(
+        host = open_host(
             who.spec.name, loaded, contract, roster={**self.roster, who.spec.name: who.spec}, threads=threads,
             options=who.options,
         )
+        host.timeout_s = min(host.timeout_s, BLOCK_S)
+        return host
 
     def _oracles(self, loaded: Loaded) -> Pool:
         """The oracle's hosts for a vocabulary; those of the one before are ended."""
