@@ -228,7 +228,7 @@ def benched(
     each = (time.monotonic() - begun) * MARGIN
     room = max(0, int((seconds - (time.monotonic() - begun)) / max(each, 1e-9)))
     rest = names[1 : 1 + room]
-    late = dict.fromkeys(names[1 + room :], f"no time was left; one text takes {each:.0f} s here (--minutes)")
+    late = dict.fromkeys(names[1 + room :], f"no time was left (a text takes {each:.0f} s here; --minutes)")
     for name, reason in late.items():
         say(f"{name} is left out: {reason}")
     if rest:
