@@ -166,7 +166,10 @@ def gathered(claim: Claim, here: Here, options: Options, console: Console, begun
     if here.computes:
         known = replace(known, other=first_unlike(here, roster))
     plan = plan_of(claim, here, tuple(paths.values()), options)
-    reports, late = benched(plan, texts.names, here.minutes * 60 - (time.monotonic() - begun), console, say)
+    try:
+        reports, late = benched(plan, texts.names, here.minutes * 60 - (time.monotonic() - begun), console, say)
+    except InputError as error:
+        return replace(known, missing=f"it cannot be measured: {error}; {error.remedy}")
     if any(figure.kind == "load_ms" for figure in claim.figures):
         reports += loading(plan, console, say)
     return replace(known, reports=reports, absent={**known.absent, **late})
