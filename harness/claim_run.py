@@ -29,10 +29,8 @@ from tokassay.harness.errors import InputError
 from tokassay.harness.hosts import find_spec
 from tokassay.harness.load import load_vocabulary
 from tokassay.harness.progress import Live
-from tokassay.harness.proof import LIGHT
 
 PACKAGE = "package:"
-PROOFS = {"light": LIGHT, "full": "gate"}
 # What one more text may take of the time that the first one took: sizes are alike, machines are not.
 MARGIN = 1.2
 
@@ -50,7 +48,7 @@ class Options:
     texts: tuple[str, ...] = ()
     cpu: int | None = None
     offline: bool = False
-    proof: str = LIGHT
+    proof: str | None = None
     command: str = "tokassay claim run"
 
     def spelled(self, name: str) -> Options:
@@ -62,7 +60,7 @@ class Options:
         words += [word for flag, value in given if value is not None for word in (flag, f"{value:g}")]
         words += ["--size", f"{self.size / 1e6:g}"] if self.size is not None else []
         words += ["--offline"] if self.offline else []
-        words += ["--proof", {"gate": "full"}.get(self.proof, self.proof)] if self.proof != LIGHT else []
+        words += ["--proof", self.proof] if self.proof is not None else []
         words += [word for path in self.roster for word in ("--roster", str(path))]
         return replace(self, command=shlex.join(words))
 
@@ -106,6 +104,7 @@ def asked(claim: Claim, options: Options) -> Here | None:
     given = {
         name: value for name, value in (
             ("minutes", options.minutes), ("repeat", options.repeat), ("size", options.size),
+            ("proof", options.proof),
         ) if value is not None
     }
     here = replace(claim.here, **given)  # type: ignore[arg-type]
@@ -162,11 +161,14 @@ def gathered(claim: Claim, here: Here, options: Options, console: Console, begun
             claim, served, store=options.store, roster=options.roster, jobs=len(os.sched_getaffinity(0)), progress=live,
         ))
     named = {paths[word]: one for word, one in loaded.items()}
-    prove(claim, named, suite=options.proof, store=options.store, roster=options.roster, say=say)
+    prove(claim, named, suite=here.proof, store=options.store, roster=options.roster, say=say)
     if here.computes:
         known = replace(known, other=first_unlike(here, roster))
     plan = plan_of(claim, here, tuple(paths.values()), options)
-    reports, late = benched(plan, texts.names, here.minutes * 60 - (time.monotonic() - begun), console, say)
+    try:
+        reports, late = benched(plan, texts.names, here.minutes * 60 - (time.monotonic() - begun), console, say)
+    except InputError as error:
+        return replace(known, missing=f"it cannot be measured: {error}; {error.remedy}")
     if any(figure.kind == "load_ms" for figure in claim.figures):
         reports += loading(plan, console, say)
     return replace(known, reports=reports, absent={**known.absent, **late})
@@ -211,7 +213,7 @@ def plan_of(claim: Claim, here: Here, vocabularies: tuple[str, ...], options: Op
     return Plan(
         vocabularies=vocabularies, entries=(here.entry,), engines=claim.engines, states=(here.state,),
         repeat=here.repeat, cpu=bench_run.processor(options.cpu), size=here.size, roster=options.roster,
-        threads=(here.threads,), store=options.store, proof=options.proof,
+        threads=(here.threads,), store=options.store, proof=here.proof,
         command=options.command,
     )
 
@@ -228,7 +230,7 @@ def benched(
     each = (time.monotonic() - begun) * MARGIN
     room = max(0, int((seconds - (time.monotonic() - begun)) / max(each, 1e-9)))
     rest = names[1 : 1 + room]
-    late = dict.fromkeys(names[1 + room :], f"no time was left; one text takes {each:.0f} s here (--minutes)")
+    late = dict.fromkeys(names[1 + room :], f"no time was left (a text takes {each:.0f} s here; --minutes)")
     for name, reason in late.items():
         say(f"{name} is left out: {reason}")
     if rest:

@@ -262,7 +262,7 @@ def cells_of(claim: Claim, figure: Figure, evidence: Evidence) -> Iterator[dict[
     for text in (*evidence.corpora, *(figure.texts or claim.texts)):
         is_own = text in evidence.corpora or text in claim.here.texts
         if text in evidence.absent:
-            yield _row(figure, text, is_own, own, None, f"{text}: {evidence.absent[text]}")
+            yield _row(figure, text, is_own, own, None, f"left out: {evidence.absent[text]}")
             continue
         yield _row(figure, text, is_own, own, *_measured(figure, evidence, engine, text, own, theirs))
 

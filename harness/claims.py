@@ -94,8 +94,8 @@ class Figure:
 class Here:
     """The nearest honest equivalent: what is run, on which texts, how long. `size` is bytes of each half of a text.
 
-    `texts` are of the vendor's own kind, `left_out` the kinds that the vendor did not show. `audit` are
-    the corpora on which its divergences are looked for. A vocabulary `package:FILE`
+    `texts` are of the vendor's own kind, `left_out` the kinds that the vendor did not show. `proof` is the gate suite
+    that a build must pass, `audit` are the corpora on which its divergences are looked for. A vocabulary `package:FILE`
     is a file of the engine's own package. `computes` is another contract that the engine computes than the one it is
     compared with: (its own, the other's).
     """
@@ -111,6 +111,7 @@ class Here:
     size: int = 1_000_000
     repeat: int = 7
     minutes: float = 10.0
+    proof: str = "gate-light"
     audit: tuple[str, ...] = ("battery", "classes:2", "concat:2000", "fuzz:2000")
     computes: tuple[str, ...] = ()
 

@@ -49,7 +49,7 @@ def render_body(report: Mapping[str, Any], chart: str = "", caption: str = "") -
 def _templates() -> Any:
     templates = environment()
     templates.filters.update(
-        number=number, figure=short, exactly=exactly, claimed=claimed, measured=measured, share=share
+        number=number, figure=short, exactly=exactly, claimed_number=claimed_number, share=share
     )
     templates.globals.update(
         view=view, counted=counted, groups=groups, hex_rows=hex_rows, tones=TONES, tags=TAGS, words=WORDS
@@ -74,11 +74,17 @@ def groups(report: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def claimed(figure: Mapping[str, Any]) -> str:
-    """The claimed number with its unit; a dash where there is none."""
+    """The claimed number, or both ends of the range, with its unit; a dash where there is none."""
+    number = claimed_number(figure)
+    return f"{number} {unit(figure)}" if number else "–"
+
+
+def claimed_number(figure: Mapping[str, Any]) -> str:
+    """The claimed number, or both ends of the range; "" where there is none."""
     said = figure["claimed"]
     if said["value"] is not None:
-        return f"{exactly(said['value'])} {unit(figure)}"
-    return f"{exactly(said['low'])} to {exactly(said['high'])} {unit(figure)}" if said["low"] is not None else "–"
+        return exactly(said["value"])
+    return f"{exactly(said['low'])} to {exactly(said['high'])}" if said["low"] is not None else ""
 
 
 def unit(figure: Mapping[str, Any]) -> str:

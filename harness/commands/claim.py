@@ -58,8 +58,8 @@ def run(
     cpu: Annotated[int | None, typer.Option(min=0, help="The processor that engines are kept on.")] = None,
     offline: Annotated[bool, typer.Option("--offline", help="Install nothing and fetch nothing.")] = False,
     proof: Annotated[
-        str, typer.Option(help="The gate suite that a build must pass to have a speed: light, full, or a TOML file.")
-    ] = "light",
+        str | None, typer.Option(help="The gate suite that a build must pass to have a speed: gate, or a TOML file.")
+    ] = None,
     roster: Roster = None,
     store: Annotated[Path, typer.Option(help="The store that the verdict is kept in.")] = Path("tokassay.sqlite"),
     out: Annotated[Path, typer.Option(help="Folder of the page; with --all a folder each in it.")] = Path("claim"),
@@ -73,7 +73,7 @@ def run(
     import sys
 
     from rich.console import Console
-    from tokassay.harness.claim_run import PROOFS, Options, run_claim
+    from tokassay.harness.claim_run import Options, run_claim
     from tokassay.harness.claim_verdict import exit_code
     from tokassay.harness.claims import load_claim, names
     from tokassay.harness.errors import INFRASTRUCTURE, InputError
@@ -86,7 +86,7 @@ def run(
     options = Options(
         store=store, corpora=pairs(corpus or []), roster=tuple(roster or ()), minutes=minutes, repeat=repeat,
         size=None if size is None else int(size * 1e6), texts=tuple(text or ()), cpu=cpu, offline=offline,
-        proof=PROOFS.get(proof, proof),
+        proof=proof,
     )
     claims = [load_claim(one) for one in asked]
     console = Console(stderr=True)

@@ -55,8 +55,14 @@ class Ran:
         self.code, self.report, self.err, self.folder = code, report, err, folder
 
 
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One store for all, so that a build is proved once."""
+    return tmp_path_factory.mktemp("store") / "s.sqlite"
+
+
 @pytest.fixture
-def ran(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
+def ran(tmp_path: Path, capsys: pytest.CaptureFixture[str], store: Path) -> Any:
     """ran(text, *arguments): write the claim, run it, and hold its object to the schema."""
     gate = tmp_path / "gate.txt"
     gate.write_text("hello world\nIn the beginning\n12345\n", encoding="utf-8")
@@ -66,7 +72,7 @@ def ran(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
         path.write_text(text.replace("GATE", f"{gate}@lines"), encoding="utf-8")
         words = ["claim", "run", str(path), "--roster", str(ROSTER), "--offline", "--cpu", CPU, "--json",
                  "--proof", str(TINY),
-                 "--store", str(tmp_path / "s.sqlite"), "--out", str(tmp_path / "out"), *arguments]
+                 "--store", str(store), "--out", str(tmp_path / "out"), *arguments]
         with pytest.raises(SystemExit) as stop:
             cli.main(words)
         told = capsys.readouterr()
@@ -80,7 +86,7 @@ def ran(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
     return run
 
 
-def test_supported_from_file_to_store(ran: Any) -> None:
+def test_supported_from_file_to_store(ran: Any, store: Path) -> None:
     one = ran(CLAIM, "--repeat", "2")
     assert (one.code, one.report["verdict"]) == (0, "supported")
     (figure,) = one.report["figures"]
@@ -99,9 +105,10 @@ def test_supported_from_file_to_store(ran: Any) -> None:
     page = (one.folder / "out" / "index.html").read_text("utf-8")
     assert "Planted: supported" in page and "<script" not in page and "https://example.org/planted" in page
     assert "src=" not in page and "<svg role=" in page
-    with sqlite3.connect(one.folder / "s.sqlite") as store:
-        rows = store.execute("SELECT claim, verdict, json_extract(report, '$.id') = id FROM v_claim_run").fetchall()
-    assert rows == [("planted", "supported", 1)]
+    query = "SELECT claim, verdict, json_extract(report, '$.sentence') FROM v_claim_run WHERE id = ?"
+    with sqlite3.connect(store) as kept:
+        rows = kept.execute(query, (one.report["id"],)).fetchall()
+    assert rows == [("planted", "supported", one.report["sentence"])]
     assert one.report["command"].startswith("tokassay claim run ") and "--roster" in one.report["command"]
 
 

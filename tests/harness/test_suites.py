@@ -6,7 +6,7 @@ from tokassay.harness.suites import load_suite, names, narrowed, parse
 
 
 def test_the_named_suites_are_there() -> None:
-    assert names() == ["families", "gate", "gate-light", "nightly", "smoke", "standard"]
+    assert names() == ["families", "gate", "gate-light", "gate-short", "nightly", "smoke", "standard"]
     for name in names():
         assert load_suite(name).corpora
 
