@@ -277,7 +277,13 @@ class Traces:
             return ""
         right = Side(engine, version, "as recorded", ids=answer, tokens=tokens, spans=spans)
         beside = to_json(side_by_side(vector.document, right, left))
-        self.made[vector.id] = {**beside, "vocabulary": loaded.contract.vocabulary, "same": False, "command": ""}
+        self.made[vector.id] = {
+            **beside,
+            "vocabulary": loaded.contract.vocabulary,
+            "same": False,
+            "sentences": [],
+            "command": "",
+        }
         return ""
 
     def _load(self, name: str, pattern: str | None) -> Loaded:

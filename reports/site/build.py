@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from tokassay.reports.site.model import Site
 from tokassay.reports.site.parts import Cell, Link, Section, table
 from tokassay.reports.site.shell import Page, render
 from tokassay.reports.words import counted
+from tokassay.reports.write import _put
 
 KINDS = (overview, scoreboard, figures, engines, corpora, divergences, known, claims, runs)
 DATA = "data"
@@ -42,10 +42,10 @@ def build_site(site: Site, out: Path, more: Sequence[tuple[str, str]] = ()) -> l
         for page in (*(page for kind in KINDS for page in kind.pages(site)), *downloads(made)):
             path = out / page.path
             path.parent.mkdir(parents=True, exist_ok=True)
-            put(path, render(page, site.sources.version, made_of, more))
+            _put(path, render(page, site.sources.version, made_of, more))
             written.append(path)
         names = sorted(path.relative_to(out).as_posix() for path in written)
-        put(
+        _put(
             out / LIST,
             json.dumps({"schema": SCHEMA, "tokassay": site.sources.version, "files": names}, indent=1) + "\n",
         )
@@ -71,13 +71,6 @@ def listed(out: Path) -> set[str]:
         if str(name).endswith((".html", ".csv", ".parquet", ".json"))
         and (root / str(name)).resolve().is_relative_to(root)
     }
-
-
-def put(path: Path, text: str) -> None:
-    """Write beside and rename, so that a reader never sees half a page."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    beside.write_text(text, encoding="utf-8", newline="\n")
-    beside.replace(path)
 
 
 def downloads(made: list[Download]) -> Iterator[Page]:

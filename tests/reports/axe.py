@@ -22,9 +22,12 @@ from typing import Any
 from playwright.sync_api import Browser, Page, sync_playwright
 from tokassay.engines.roster import load_roster
 from tokassay.harness.playground import Server
-from tokassay.harness.site_sources import built
+from tokassay.harness.site_sources import Traces, built
+from tokassay.harness.vectors import load_all
 from tokassay.reports.site.build import build_site
 from tokassay.reports.site.model import Site
+from tokassay.reports.trace import render_trace
+from tokassay.reports.write import write_report
 
 HERE = Path(__file__).resolve().parent
 WIDTHS = (390, 1280)
@@ -150,6 +153,15 @@ def main() -> int:
         ("-".join((name, *path.relative_to(site).with_suffix("").parts)), path.resolve().as_uri())
         for name, site in sites.items()
         for path in kinds(site)
+    ]
+    # The pages that commands write by themselves.
+    write_report(stores[0], None, hand / "report")
+    traces = Traces({}, 1.0)
+    traces.of_vectors(one for file in load_all() for one in file.vectors if one.id == "gpt2-tab-contraction")
+    (hand / "trace.html").write_text(render_trace(traces.made["gpt2-tab-contraction"]), encoding="utf-8")
+    addresses += [
+        (name, (hand / path).resolve().as_uri())
+        for name, path in (("audit", "report/index.html"), ("trace", "trace.html"))
     ]
     with Server(next(reversed(sites.values())), load_roster()) as server, sync_playwright() as playwright:
         threading.Thread(target=server.serve_forever, daemon=True).start()
