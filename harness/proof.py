@@ -151,7 +151,7 @@ class Gate:
             for domain, tally in self._ask(who, vocab, loaded, contract, entry, threads, missing).items():
                 proof = self._made(who, vocab, contract, entry, threads, domain, keys[domain], tally)
                 found[domain] = proof
-                if REUSABLE.issuperset(proof.verdicts):
+                if proof.passed or REUSABLE.issuperset(proof.verdicts):
                     row = {"key": proof.key, "started": _now(), "body": json.dumps(vars(proof), sort_keys=True)}
                     self.store.insert("proof", row, keep=True)
         return [found[domain] for domain in domains]

@@ -119,6 +119,8 @@ def test_each_number_of_threads_is_verified_by_itself(bench: Bench) -> None:
 def test_decoding_is_held_to_the_documents(bench: Bench) -> None:
     (row,) = bench("honest", "decode", states=("cold",))["cold"].rows
     assert row.exact and row.form == "bytes"
+    (row,) = bench("splits", "decode", states=("cold",))["cold"].rows
+    assert row.verdict == "void" and "the ids that it decodes, its own, are not the reference's" in row.detail
     (row,) = bench("decodes-wrong", "decode", states=("cold",))["cold"].rows
     assert row.verdict == "void" and "document 0 of 3" in row.detail
 
