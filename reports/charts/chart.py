@@ -20,6 +20,7 @@ from tokassay.reports.errors import ReportError
 Theme = Literal["auto", "light", "dark"]
 FORMATS = ("svg", "png")
 DPI = 200
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udfff]")  # what XML cannot have
 # Whoever has not the first, whose widths were measured, has one as wide or a narrower one.
 FONTS = "'DejaVu Sans', Verdana, sans-serif"
 
@@ -130,8 +131,8 @@ def _dark() -> str:
 
 
 def gid(*words: object) -> str:
-    """An id of a mark, from words."""
-    return "--".join(re.sub(r"[^A-Za-z0-9.]+", "-", str(word)).strip("-") or "x" for word in words)
+    """An id of a mark, from words: other words, another id. What no id may have stands as its code."""
+    return "--".join(re.sub(r"[^A-Za-z0-9.-]", lambda one: f"_{ord(one[0]):x}", str(word)) for word in words)
 
 
 def slug(*words: object) -> str:
@@ -156,6 +157,8 @@ def frame(rows: pd.DataFrame | Iterable[dict[str, Any]], chart: str, *needed: st
             table[column] = default
         elif default is not None:
             table[column] = table[column].where(table[column].notna(), default)
+    for named in table.select_dtypes(include=["object", "string"]):
+        table[named] = [CONTROL.sub("\ufffd", value) if isinstance(value, str) else value for value in table[named]]
     return table.reset_index(drop=True)
 
 
