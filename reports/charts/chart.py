@@ -111,13 +111,16 @@ def _small(text: str) -> str:
 
     def shorter(found: re.Match[str]) -> str:
         places = re.sub(r"\d+\.\d{3,}", lambda one: f"{float(one[0]):.2f}".rstrip("0").rstrip("."), found[0])
-        return " ".join(places.split("\n")).replace(' "', '"')
+        return re.sub(r" ?\n", "", places)
 
     text = re.sub(r' id="(?!figure_1")(?:[A-Za-z0-9]+|matplotlib\.axis)_\d+"', "", text)
     text = re.sub(r' transform="rotate\(-?0 [^)]*\)"', "", text)
     text = re.sub(r"font-family: [^;\"]*;? ?", "", text)
     text = re.sub(r' (?:d|x|y|width|height|transform)="[^"]*"', shorter, text)
-    return re.sub(r"\n\s+", "\n", text)
+    text = re.sub(r"\n\s+", "\n", text).replace("; stroke-linejoin: miter", "")
+    # A group of one shape or text is that shape, with the group's id.
+    text = re.sub(r"<g( id=\"[^\"]*\")>\n<(path|text) ([^\n]*)\n</g>", r"<\2\1 \3", text)
+    return re.sub(r"<g>\n(<(?:path|text) [^\n]*)\n</g>", r"\1", text)
 
 
 def _dark() -> str:
