@@ -20,6 +20,7 @@ from tokassay.reports.errors import ReportError
 Theme = Literal["auto", "light", "dark"]
 FORMATS = ("svg", "png")
 DPI = 200
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udfff]")  # what XML cannot have
 # Whoever has not the first, whose widths were measured, has one as wide or a narrower one.
 FONTS = "'DejaVu Sans', Verdana, sans-serif"
 
@@ -110,13 +111,16 @@ def _small(text: str) -> str:
 
     def shorter(found: re.Match[str]) -> str:
         places = re.sub(r"\d+\.\d{3,}", lambda one: f"{float(one[0]):.2f}".rstrip("0").rstrip("."), found[0])
-        return " ".join(places.split("\n")).replace(' "', '"')
+        return re.sub(r" ?\n", "", places)
 
     text = re.sub(r' id="(?!figure_1")(?:[A-Za-z0-9]+|matplotlib\.axis)_\d+"', "", text)
     text = re.sub(r' transform="rotate\(-?0 [^)]*\)"', "", text)
     text = re.sub(r"font-family: [^;\"]*;? ?", "", text)
     text = re.sub(r' (?:d|x|y|width|height|transform)="[^"]*"', shorter, text)
-    return re.sub(r"\n\s+", "\n", text)
+    text = re.sub(r"\n\s+", "\n", text).replace("; stroke-linejoin: miter", "")
+    # A group of one shape or text is that shape, with the group's id.
+    text = re.sub(r"<g( id=\"[^\"]*\")>\n<(path|text) ([^\n]*)\n</g>", r"<\2\1 \3", text)
+    return re.sub(r"<g>\n(<(?:path|text) [^\n]*)\n</g>", r"\1", text)
 
 
 def _dark() -> str:
@@ -130,8 +134,8 @@ def _dark() -> str:
 
 
 def gid(*words: object) -> str:
-    """An id of a mark, from words."""
-    return "--".join(re.sub(r"[^A-Za-z0-9.]+", "-", str(word)).strip("-") or "x" for word in words)
+    """An id of a mark, from words: other words, another id. What no id may have stands as its code."""
+    return "--".join(re.sub(r"[^A-Za-z0-9.-]", lambda one: f"_{ord(one[0]):x}", str(word)) for word in words)
 
 
 def slug(*words: object) -> str:
@@ -156,6 +160,8 @@ def frame(rows: pd.DataFrame | Iterable[dict[str, Any]], chart: str, *needed: st
             table[column] = default
         elif default is not None:
             table[column] = table[column].where(table[column].notna(), default)
+    for named in table.select_dtypes(include=["object", "string"]):
+        table[named] = [CONTROL.sub("\ufffd", value) if isinstance(value, str) else value for value in table[named]]
     return table.reset_index(drop=True)
 
 

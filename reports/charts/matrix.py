@@ -63,7 +63,7 @@ def matrix(
                     axes.add_patch(
                         Rectangle(
                             (x - 0.46, y - 0.46), 0.92, 0.92, fc=square.fill or PAPER, ec=INK, lw=0.5,
-                            hatch=square.hatch, gid=gid("square", line, column),
+                            hatch=square.hatch, gid=gid("square", line, column), clip_on=False,
                         )
                     )
                     axes.text(

@@ -12,8 +12,8 @@ from typing import Any
 WIDTH = 4.4  # inches
 TITLE, TEXT, SMALL = 10.5, 9.0, 8.0  # points
 RC: dict[Any, Any] = {
-    "svg.fonttype": "none", "font.size": TEXT, "font.family": ["DejaVu Sans"], "hatch.linewidth": 0.8,
-    "axes.linewidth": 0.7, "path.simplify": False,
+    "svg.fonttype": "none", "text.parse_math": False, "font.size": TEXT, "font.family": ["DejaVu Sans"],
+    "hatch.linewidth": 0.8, "axes.linewidth": 0.7, "path.simplify": False,
 }
 
 # Colours by what they are for; a dark page puts DARK in their places. Data colours are the same on both.
@@ -120,7 +120,7 @@ def measure(text: str, points: float, bold: bool = False) -> tuple[float, float]
 
 
 def wrap(text: str, inches: float, points: float, *, bold: bool = False, most: int = 0) -> list[str]:
-    """Lines of at most `inches`, cut at spaces, behind - _ , ] = / and then in words; past `most` an ellipsis."""
+    """Lines of at most `inches`, cut at spaces, behind - _ , ] = /, in words; past `most` the middle is left out."""
     parts = re.findall(rf"(?:\s*[^\s\-_,\]=/\[]+[\-_,\]=/\[]*|\s*[\-_,\]=/\[]+)(?:\s?{OURS})?", text) or [text]
     lines: list[str] = [""]
     for part in parts:
@@ -139,10 +139,11 @@ def wrap(text: str, inches: float, points: float, *, bold: bool = False, most: i
         lines[-1] = rest
     lines = [line.strip() for line in lines]
     if most and len(lines) > most:
-        last = lines[most - 1]
-        while last and measure(last + "…", points, bold)[0] > inches:
-            last = last[:-1]
-        lines = [*lines[: most - 1], last + "…"]
+        # What tells names apart is mostly at their end: the middle is left out.
+        tail = text
+        while tail and measure("…" + tail, points, bold)[0] > inches:
+            tail = tail[1:]
+        lines = [*lines[: most - 1], "…" + tail]
     return lines
 
 

@@ -334,11 +334,11 @@ def night(day: int, value: float, engine: str = "a") -> Row:
 def test_a_step_is_where_intervals_do_not_meet_or_where_it_is_said() -> None:
     rows = [night(1, 100), night(2, 108), night(3, 80), night(4, 84), *(night(day, 50, "b") for day in range(1, 5))]
     chart = trend(rows)
-    assert marks(chart, "step") == {"step--c--a--2026-03-03T02-00-00Z"}
+    assert marks(chart, "step") == {"step--c--a--2026-03-03T02_3a00_3a00Z"}
     assert "a, c: a step on 2026-03-03 from 108 (103–113) to 80.0 (75.0–85.0) MB/s, 0.741 times." in chart.caption
     assert "4 runs from 2026-03-01 to 2026-03-04, 2 series." in chart.caption
     said = trend(rows, [("2026-03-02T02:00:00Z", "b", "c")])
-    assert marks(said, "step") == {"step--c--b--2026-03-02T02-00-00Z"}
+    assert marks(said, "step") == {"step--c--b--2026-03-02T02_3a00_3a00Z"}
     assert "No step was found." in trend(rows, []).caption
     with pytest.raises(NoData, match="two runs"):
         trend(rows[:1])
@@ -425,6 +425,14 @@ def test_the_reader_chooses_light_or_dark_and_print_is_light() -> None:
     assert DARK[PAPER] not in text.replace(rules[0], "")
 
 
+def test_a_hostile_name_is_words_and_nothing_else() -> None:
+    names = ["a$b$ \\frac{1}{2}", "<script>x</script>&", "line\x1b[31m\x00", "שלום \u202e", "'\"]]>"]
+    chart = throughput([cell("t", name, 10 + at, 9, 11) for at, name in enumerate(names)])
+    said = words(chart)
+    assert "a$b$ \\frac{1}{2}" in said and "line\ufffd[31m\ufffd" in said and "'\"]]>" in said
+    assert len(marks(chart, "bar")) == 5 and chart.png().startswith(b"\x89PNG")
+
+
 def test_a_smaller_file_says_the_same() -> None:
     chart = throughput([cell("t 1.23456", "a-0.98765", 0.0123, 0.0121, 0.0125)])
     assert {"0.0123", "a-0.98765", "t 1.23456"} <= set(words(chart))
@@ -457,4 +465,5 @@ def test_names_are_cut_where_they_can_be_and_keep_their_mark() -> None:
         assert "".join(lines).replace(" ", "") == "dat-bpe[profile=true]†"
         assert all(measure(line, 9)[0] <= inches for line in lines) and "†" not in lines
     assert wrap("two words", 0.4, 9) == ["two", "words"]
-    assert wrap("x" * 100, 1.0, 9, most=2)[1].endswith("…")
+    cut = wrap("an-engine-with-a-name-that-is-far-too-long[option=17]-24 †", 1.5, 9, most=2)
+    assert len(cut) == 2 and cut[0].startswith("an-engine") and cut[1].startswith("…") and cut[1].endswith("-24 †")

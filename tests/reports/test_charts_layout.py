@@ -184,6 +184,13 @@ def test_no_label_is_cut_off_or_lies_on_another(name: str, case: str) -> None:
     assert chart.title and chart.caption.endswith(".") and chart.alt.endswith(".") and len(chart.table)
 
 
+def test_long_names_can_be_told_apart() -> None:
+    for name in ("throughput", "states", "load", "ladder", "volumes", "coverage", "stages"):
+        texts = [text for text, *_ in written(draw(name, many(name, *CASES["25 engines with long names"])).figure)]
+        labels = {text for text in texts if text.startswith("an-engine")}
+        assert len(labels) >= 25, name
+
+
 def test_labels_that_overlap_or_leave_the_figure_are_seen() -> None:
     figure = Figure(figsize=(4, 1))
     figure.text(0.1, 0.5, "first")
