@@ -147,6 +147,7 @@ class Measured:
     form: str
     round_trip_ns: int
     late_ns: list[int] = field(default_factory=list)  # CPU time that other threads used after the call had returned
+    blocks: int | None = None  # of Python's allocator that the last call left; None: not counted
 
 
 @dataclass(frozen=True)
@@ -374,6 +375,7 @@ class Host:
                 form=head["form"],
                 round_trip_ns=took,
                 late_ns=head.get("late_ns", [0] * repeat),
+                blocks=head.get("blocks"),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise self._garbage(f"reply to measure lacks {error}") from error

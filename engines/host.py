@@ -271,6 +271,12 @@ def others_ns() -> int:
     return process_time_ns() - thread_time_ns()
 
 
+def allocated() -> Optional[int]:
+    """Blocks of Python's allocator that are in use; None where the interpreter does not count them."""
+    count = getattr(sys, "getallocatedblocks", None)
+    return count() if count is not None else None
+
+
 def wait_until(when: Optional[int]) -> None:
     """Return at that reading of the monotonic clock, which all processes of a machine share; at once without one."""
     while when is not None and perf_counter_ns() < when:
@@ -449,6 +455,7 @@ class Pass(NamedTuple):
     form: str
     ids: Optional[Columns]  # of a decode: the engine's own ids that were decoded
     late_ns: int = 0  # CPU time of other threads between the clock's stop and the end of copying
+    blocks: Optional[int] = None  # of Python's allocator that the call left: what its ids are made of
 
 
 class Host:
@@ -594,6 +601,7 @@ class Host:
             live, items = array("Q", [index for index, _ in pairs]), [row for _, row in pairs]
         out: Any
         form = ""
+        before = allocated()
         wait_until(when)
         if op not in BATCHES:
             out, raised, clock = each(call, items)
@@ -611,6 +619,8 @@ class Host:
                 outcome.irregular = True
                 out = batch.halve(items, live, problem)
             form = batch.form
+        after = allocated()
+        blocks = None if before is None or after is None else max(after - before, 0)
         start = perf_counter_ns()
         form = form or form_of(out)
         if op in LISTS and not outcome.irregular:
@@ -619,7 +629,7 @@ class Host:
             out = spread(as_rows(out), live, size)
         columns = build_columns(KINDS[op], out, outcome)
         late_ns = max(others_ns() - clock.others_ns, 0)
-        return Pass(columns, outcome, clock, prepare_ns, perf_counter_ns() - start, form, ids, late_ns)
+        return Pass(columns, outcome, clock, prepare_ns, perf_counter_ns() - start, form, ids, late_ns, blocks)
 
     def reading(self, reader: str, ready: List[bytes], folder: str) -> Callable[[List[bytes], int], Any]:
         """`encode_files` over documents in memory, which lie in files as `reader` says.
@@ -677,6 +687,7 @@ class Host:
                 errors=done.outcome.errors,
                 error_count=done.outcome.error_count,
                 form=done.form,
+                blocks=done.blocks,
             )
         reply["ids_digest"] = ids_digest
         return reply

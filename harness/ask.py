@@ -73,6 +73,7 @@ class Asker:
         self._open = open_host
         self._host: Host | None = None
         self.threads = threads
+        self.least = LEAST_CULPRITS
         self.form = ""  # the type that documents are handed over as; "": the usual one
         self.restarts = -1
         self._isolating = isolating or Isolating()
@@ -143,7 +144,7 @@ class Asker:
         start = time.monotonic()
         end = start + ISOLATING_S - self._isolating.spent_s
         for i in range(block.documents):
-            if used >= LEAST_CULPRITS and time.monotonic() > end:
+            if used >= self.least and time.monotonic() > end:
                 verdict, detail = failure(first)
                 answer.failures[i] = (
                     verdict,

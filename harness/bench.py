@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -147,14 +146,14 @@ def contestant(written: str, roster: Mapping[str, EngineSpec]) -> Contestant:
 
 def relabelled(found: Sequence[Contestant]) -> list[Contestant]:
     """The same ones, every label once: the second of a name is NAME#2."""
-    seen: Counter[str] = Counter()
-    made = []
+    made: dict[str, Contestant] = {}
     for one in found:
-        seen[one.label] += 1
-        made.append(replace(one, label=f"{one.label}#{seen[one.label]}") if seen[one.label] > 1 else one)
-    if len({one.label for one in made}) < len(made):
-        raise InputError("two engines have one label", where="--engines", remedy="write LABEL=NAME")
-    return made
+        label, number = one.label, 1
+        while label in made:
+            number += 1
+            label = f"{one.label}#{number}"
+        made[label] = replace(one, label=label)
+    return list(made.values())
 
 
 def accepted(option: str, spec: EngineSpec, where: str) -> str:

@@ -19,6 +19,9 @@ def run_memory(
 ) -> None:
     """Peak and steady resident bytes of one cell, into its rows that are exact: load, both halves, then look.
 
+    Allocations are the blocks of Python's allocator that the second call left, which are its ids; what native code
+    allocates besides is not countable from outside.
+
     The ids are verified here too: a row whose engine falls now has no figure any more.
     """
     cell = results[0].cell
@@ -38,11 +41,11 @@ def run_memory(
                         for row in rows:
                             row.fail(VOID, f"in the pass that memory is measured in: {wrong}")
                         break
-                peak, steady = host.peak_bytes, host.resident_bytes
+                peak, steady, blocks = host.peak_bytes, host.resident_bytes, told.blocks
         except HostFailure as error:
             for row in rows:
                 row.fail(error.verdict, f"in the pass that memory is measured in: {error.detail}")
             continue
         for row in rows:
             if row.verdict == EXACT:
-                row.peak_bytes, row.steady_bytes = peak, steady
+                row.peak_bytes, row.steady_bytes, row.allocations = peak, steady, blocks

@@ -184,7 +184,7 @@ def memory_tables(report: dict[str, Any]) -> list[Table]:
     for vocab in dict.fromkeys(cell["vocab"] for cell in report["cells"]):
         own = [cell for cell in report["cells"] if cell["vocab"] == vocab]
         last = {(cell["text"], cell["entry"], cell["threads"]): cell for cell in own}
-        table = Table(f"{vocab}: memory", ["text", "entry", "engine", "peak, MB", "steady, MB", "allocations"])
+        table = Table(f"{vocab}: memory", ["text", "entry", "engine", "peak, MB", "steady, MB", "Python blocks"])
         for cell in last.values():
             for row in cell["engines"]:
                 if row["steady_bytes"]:
@@ -193,6 +193,8 @@ def memory_tables(report: dict[str, Any]) -> list[Table]:
                     place = [cell["text"], cell["entry"] + _threads(cell), row["engine"]]
                     table.rows.append([*place, *sizes, counted])
         if table.rows:
+            table.notes.append("Of a pass of its own. Python blocks: of its allocator, left by one call, which are the "
+                               "ids; what native code allocates is not countable.")
             made.append(table)
     return made
 

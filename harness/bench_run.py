@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -58,7 +59,8 @@ from tokassay.harness.hosts import ORACLE, find_spec, nearest, open_host
 from tokassay.harness.load import Loaded, load_vocabulary
 from tokassay.harness.page_cache import drop
 from tokassay.harness.precision import Watch
-from tokassay.harness.proof import LIGHT, Gate, build_of
+from tokassay.harness.proof import LIGHT, Gate, build_of, versioned
+from tokassay.harness.rates import VOID
 from tokassay.harness.store import Store
 from tokassay.harness.suites import Suite, load_suite
 from tokassay.harness.texts import Half, Text, entries_of, kinds, load_corpus, load_text, missing
@@ -85,6 +87,7 @@ class Plan:
     vocabularies: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
     corpora: tuple[str, ...] = ()
+    documents: tuple[int, ...] = ()
     entries: tuple[str, ...] = ()
     engines: tuple[str, ...] = ()
     states: tuple[str, ...] = ()
@@ -208,14 +211,17 @@ class Proofs:
         return found
 
     def _again(self, who: Contestant, entry: str, threads: int, vocab: str, domain: str) -> str:
+        text = ["--text", "unique"] if domain == "neutral" else ["--corpus", "battery", "--domain", domain]
+        return self.command(who, entry, threads, vocab, text)
+
+    def command(self, who: Contestant, entry: str, threads: int, vocab: str, text: Sequence[str]) -> str:
+        """The command line that measures one engine in one cell, once; `text` are its options that say on what."""
         options = ",".join(f"{name}={spelled(value)}" for name, value in who.options.items())
-        written = f"{who.spec.name}[{options}]" if options else who.spec.name
-        words = ["tokassay", "bench", "--engine", written, "--vocab", vocab]
+        name = versioned(who, self.roster)
+        words = ["tokassay", "bench", "--engine", f"{name}[{options}]" if options else name, "--vocab", vocab, *text]
         words += ["--operation", "decode"] if entry == DECODE else ["--entry", entry]
         words += ["--threads", str(threads)] if threads > 1 else []
-        words += ["--text", "unique"] if domain == "neutral" else ["--corpus", "battery", "--domain", domain]
-        words += ["--repeat", "1", "--proof", self.plan.proof, *self._more]
-        return shlex.join(words)
+        return shlex.join([*words, "--repeat", "1", "--proof", self.plan.proof, *self._more])
 
 
 def spelled(value: Any) -> str:
@@ -382,8 +388,12 @@ class Bench:
 
     def texts(self) -> Iterator[Text]:
         """The texts that are asked for, one after the other."""
-        yield from (load_text(name, self.plan.size) for name in self.plan.texts)
-        yield from (load_corpus(spec, self.plan.size, domain=self.plan.domain) for spec in self.plan.corpora)
+        plan = self.plan
+        found = [partial(load_text, name, plan.size) for name in plan.texts]
+        found += [partial(load_corpus, spec, plan.size, domain=plan.domain) for spec in plan.corpora]
+        for load in found:
+            text = load()
+            yield from (text.cut_to(size) for size in plan.documents) if plan.documents else [text]
 
     def cells(self, text: Text, bar: Progress) -> None:
         """All cells of one text, each with its own line of progress."""
@@ -405,11 +415,23 @@ class Bench:
                 cell, who, open_one=pinned, reference=self.reference, states=plan.states, repeat=plan.repeat,
                 seed=plan.seed, barred=barred, tick=tick,
             )
-            run_memory(results, who, open_one=pinned, reference=self.reference, tick=tick)
+            if plan.tables:
+                run_memory(results, who, open_one=pinned, reference=self.reference, tick=tick)
         for result in results:
-            for row in result.rows:
+            for row, one in zip(result.rows, who, strict=True):
                 row.proved = "" if row.engine in barred else cell.text.domain
+                if row.verdict == VOID and not row.command:
+                    on = [*self.on(cell.text), "--state", result.state]
+                    row.command = self.proofs.command(one, cell.entry, cell.threads, asked, on)
             self.report["cells"].append({**cell_json(result), "asked": asked})
+
+    def on(self, text: Text) -> list[str]:
+        """The options that say which text it is."""
+        kind, size = text.kind, [f"{self.plan.size / 1e6:g}"]
+        cut = ["--document", str(text.a.document)] if self.plan.documents else []
+        kind = kind.removesuffix(f"/{text.a.document}") if cut else kind
+        domain = ["--domain", text.domain] if text.domain != "neutral" else []
+        return ["--corpus" if kind in self.plan.corpora else "--text", kind, *domain, *cut, "--size", *size]
 
     def barred(
         self, asked: str, loaded: Loaded, entry: str, bar: Progress, threads: int = 1, domain: str = "neutral",

@@ -13,9 +13,8 @@ from pathlib import Path
 
 import psutil
 
-BUSY = 0.5  # load average a processor that is not being measured on
+BUSY = 0.5  # load average a processor
 STEAL = 0.005  # share of the time that another guest of the same host had the processor
-TAKEN = 0.05  # share of the measured processor's time that went to others
 HUNGRY = 0.10  # of a processor: processes above it are counted
 
 
@@ -31,12 +30,13 @@ class Warned:
 class Watch:
     """The machine while engines are measured on `cpus`. `start` before, `stop` after; then `warnings`.
 
-    `sys` and `proc` are where the kernel's files lie.
+    `sys` and `proc` are where the kernel's files lie; `usable` are the processors that this process may use.
     """
 
     cpus: Sequence[int]
     sys: Path = Path("/sys/devices/system/cpu")
     proc: Path = Path("/proc")
+    usable: Sequence[int] = field(default_factory=lambda: usable_processors())
     found: list[Warned] = field(default_factory=list)
     _before: dict[int, tuple[int, ...]] = field(default_factory=dict)
     _load: float | None = None
@@ -84,6 +84,11 @@ class Watch:
             ))
         if not hasattr(os, "sched_setaffinity"):
             made.append(Warned("engines cannot be kept on a processor here", "measure on Linux"))
+        elif set(self.usable) <= set(self.cpus):
+            made.append(Warned(
+                "this process may use no other processor than the measured ones, and shares them",
+                "run it where there is one more, or give it more with taskset",
+            ))
         elif not isolated.issuperset(self.cpus):
             made.append(Warned(
                 f"processor {self.cpus[0]} is not isolated: the scheduler may give it to others",
@@ -148,6 +153,11 @@ class Watch:
         rows = (line.split() for line in lines)
         table = {row[0]: tuple(map(int, row[1:])) for row in rows if row and row[0].startswith("cpu")}
         return {cpu: table[f"cpu{cpu}"] for cpu in self.cpus if f"cpu{cpu}" in table}
+
+
+def usable_processors() -> list[int]:
+    """Those that this process may use; none where the platform does not tell."""
+    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 
 
 def _share(process: psutil.Process) -> float:

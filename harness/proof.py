@@ -2,7 +2,7 @@
 
 Each contestant, with its options and its number of threads, encodes every document of the suite by each entry point,
 and is held to the oracle under its own declared variants, with what an audit uses (`run_block`). The documents of small
-blocks are asked once more, in reverse, of a fresh instance. What the oracle said is kept in the store, and so is the
+blocks are asked once more, in reverse, of the used instance. What the oracle said is kept in the store, and so is the
 proof, by a key that covers all it depends on: a second bench asks nothing again.
 
 A document that is refused aloud (an exception) is not a wrong id, and no timed call can hide it: up to one in a hundred
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import platform
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -29,7 +30,7 @@ from tokassay.engines.client import HostFailure
 from tokassay.engines.environments import lock_path
 from tokassay.engines.frames import pack_buffer
 from tokassay.engines.roster import EngineSpec
-from tokassay.harness.ask import Asker, failure
+from tokassay.harness.ask import ISOLATING_S, Asker, Isolating, failure
 from tokassay.harness.audit import oracle_digest
 from tokassay.harness.bench import DECODE, Barred, Contestant, form_of, op_of
 from tokassay.harness.blocks import Block, Names, cut
@@ -49,9 +50,11 @@ NEUTRAL, ALL = "neutral", "bytes"  # domains of a proof: neutral documents, or a
 LIGHT = "gate-light"
 LONG = 70_000  # bytes: what engines slower than SLOW are not asked beyond
 SLOW = 1.0  # megabytes a second
+BLOCK_S = 60.0  # for a block of at most a megabyte
+CULPRIT_S = 5.0  # for which the document that brings an engine down is looked for, after the first
 MOST_REFUSED = 0.01
 FEW_LONG = ("lengths letters", "lengths text")  # constructions of long documents that the light suite keeps
-REVERSED = 300_000  # bytes of a block up to which it is asked again, in reverse, of a fresh instance
+REVERSED = 300_000  # bytes of a block up to which it is asked again, in reverse
 GOOD, ALOUD = ("match", "declared", "reject"), ("error", "unsupported")
 BATCHES = ("batch_flat", "batch_list")
 
@@ -159,7 +162,7 @@ class Gate:
         """What a proof depends on, in 32 hex digits."""
         parts = [
             build_of(who), contract.digest, asked.digest, entry, str(threads), domain, repr(self.suite.corpora),
-            str(self.seed), self._oracle, corpora_digest(), materialized(), platform_key(),
+            str(self.seed), self._oracle, corpora_digest(), materialized(), platform_key(), platform.python_version(),
         ]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
 
@@ -179,7 +182,9 @@ class Gate:
             detail = f"{tally.refused} of {tally.documents} documents are refused aloud; the first is {tally.refusal}"
         if not detail and tally.skipped:
             detail = f"below {SLOW:g} MB/s: not asked {tally.skipped:,} documents (blocks with one over {LONG:,} bytes)"
-        command = tally.command or (self._again(who, entry, threads, vocab, domain) if not tally.passed else "")
+        command = tally.command
+        if not command and not tally.passed and set(tally.verdicts) != {"unsupported"}:
+            command = self._again(who, entry, threads, vocab, domain)
         return Proof(
             who.label, build_of(who), vocab, contract.digest, entry, threads, domain, self.suite.name, key,
             tally.passed, tally.documents, tally.failed, tally.refused, dict(tally.verdicts), False, detail, command,
@@ -194,7 +199,12 @@ class Gate:
         tallies = {domain: Tally() for domain in domains}
         if contract.algorithm == "opaque":
             return {domain: Tally(1, Counter(unverified=1), "no oracle models this contract") for domain in domains}
-        asker = Asker(lambda: self._open(who, loaded, contract, threads), threads=threads)
+        # One culprit is enough: whoever wants them all asks an audit.
+        asker = Asker(
+            lambda: self._open(who, loaded, contract, threads), threads=threads,
+            isolating=Isolating(ISOLATING_S - CULPRIT_S),
+        )
+        asker.least = 1
         try:
             asker.form = form_of(entry, asker.host)
             hello = asker.host.hello()
@@ -203,6 +213,9 @@ class Gate:
             verdict, why = failure(error)
             return {domain: Tally(1, Counter({verdict: 1}), why) for domain in domains}
         lane = self._lane(who, contract, entry, threads, hello)
+        if lane.unsupported:
+            asker.stop()
+            return {domain: Tally(1, Counter(unsupported=1), lane.unsupported) for domain in domains}
         subject = self._subject(vocab, loaded)
         pool = self._oracles(loaded)
         pool.askers[lane.engine, lane.contract.digest] = asker
@@ -220,6 +233,9 @@ class Gate:
                 if not mine:
                     continue
                 result = self._block(block, lane, subject, pool)
+                if result.rows and result.rows[0][0] < 0:  # not this document, but none
+                    _, verdict, why = result.rows[0]
+                    return {domain: Tally(1, Counter({verdict: 1}), str(why)) for domain in domains}
                 spent, size = spent + result.cpu_ns, size + len(block.buffer)
                 for domain in mine:
                     self._count(tallies[domain], result, block, names, spec, who, vocab, asker, entry, subject)
@@ -266,6 +282,7 @@ class Gate:
         self, document: bytes, spec: str, who: Contestant, vocab: str, asker: Asker, detail: Any
     ) -> str:
         """The shortest command that shows a document's fault; "" where only the bench itself is known to."""
+        pinned = versioned(who, self.roster)
         if who.options or not isinstance(detail, dict) or "expected" not in detail:
             return ""
         if not self._plainly_wrong(document, asker, detail):
@@ -273,9 +290,11 @@ class Gate:
         more = list(self._diff)
         if len(document) <= 256:
             return shlex.join(
-                ["tokassay", "diff", who.spec.name, ORACLE, "--vocab", vocab, *more, "--hex", document.hex()]
+                ["tokassay", "diff", pinned, ORACLE, "--vocab", vocab, *more, "--hex", document.hex()]
             )
-        options = ["--vocab", vocab, "--engine", who.spec.name, "--corpus", spec, "--operation", "encode"]
+        if pinned != who.spec.name:
+            return ""  # an audit takes the roster's version
+        options = ["--vocab", vocab, "--engine", pinned, "--corpus", spec, "--operation", "encode"]
         return shlex.join(["tokassay", "audit", *options, *more])
 
     def _plainly_wrong(self, document: bytes, asker: Asker, detail: Mapping[str, Any]) -> bool:
@@ -294,15 +313,15 @@ class Gate:
     def _reversed(
         self, asker: Asker, lane: Lane, small: Sequence[tuple[Block, str]], tallies: Mapping[str, Tally]
     ) -> None:
-        """Small blocks again: a fresh instance, their documents in reverse. Ids must not depend on either."""
-        asker.discard()
+        """Small blocks again, their documents in reverse, of an instance that has seen the whole suite: ids must depend
+        on neither. (That a fresh one gives the same, each timed process shows.)"""
         (operation,) = lane.operations
         for block, digest in small:
             turned = np.arange(block.documents)[::-1]
             try:
                 output = asker.again(operation, pack_buffer(*block.select(turned)))
                 same = selected(output, turned).digest(block.lengths) == digest
-                verdict, why = "differ", "other ids in reverse order of documents, by a fresh instance"
+                verdict, why = "differ", "other ids in reverse order of documents, by a used instance"
             except HostFailure as error:
                 asker.discard()
                 same, (verdict, why) = False, failure(error)
@@ -342,10 +361,12 @@ class Gate:
         return self._kept
 
     def _open(self, who: Contestant, loaded: Loaded, contract: Contract, threads: int) -> Any:
-        return open_host(
+        host = open_host(
             who.spec.name, loaded, contract, roster={**self.roster, who.spec.name: who.spec}, threads=threads,
             options=who.options,
         )
+        host.timeout_s = min(host.timeout_s, BLOCK_S)
+        return host
 
     def _oracles(self, loaded: Loaded) -> Pool:
         """The oracle's hosts for a vocabulary; those of the one before are ended."""
@@ -378,6 +399,13 @@ class Gate:
             unsupported="" if operation in known else f"the engine has no {operation}",
             byte_policies=policies,
         )
+
+
+def versioned(who: Contestant, roster: Mapping[str, EngineSpec]) -> str:
+    """The engine as the command line names it: NAME, or NAME==VERSION where that is not the roster's."""
+    listed = roster.get(who.spec.name)
+    same = listed is None or listed.requirement == who.spec.requirement
+    return who.spec.name if same else f"{who.spec.name}=={who.spec.pinned}"
 
 
 def thinned(corpus: Corpus) -> Corpus:

@@ -45,8 +45,8 @@ class Row:
 
     `cpu_ns` and `ns` have one entry a repetition: CPU time of all threads and wall time of the timed call. `peak_bytes`
     is the most memory that its process ever had resident, `steady_bytes` what it has after its calls, in a pass of its
-    own; `allocations` are the blocks that its calls allocated, None where they cannot be counted. `command` shows what
-    is wrong, where that is known; `proved` is the domain in which its build passed the gate suite.
+    own; `allocations` are the blocks of Python's allocator that a call left, None where they are not counted.
+    `command` shows what is wrong, where that is known; `proved` is the domain in which its build passed the gate suite.
     """
 
     engine: str

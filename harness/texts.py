@@ -71,6 +71,11 @@ class Text:
     b: Half
     domain: str = "neutral"
 
+    def cut_to(self, size: int) -> Text:
+        """The same in documents of at most `size` bytes: KIND/SIZE."""
+        a, b = (replace(half, document=size) for half in (self.a, self.b))
+        return replace(self, kind=f"{self.kind}/{size}", a=a, b=b)
+
     def to_json(self) -> dict[str, object]:
         """The row of the report: no text, but what identifies it."""
         halves = {

@@ -19,7 +19,9 @@ WHAT, WHO, HOW, INSTEAD, OUT = "What is encoded", "By whom", "How it is measured
 # What an option is of: where nothing of that is asked for, it is refused, not ignored.
 TABLES, ALL = "the tables", "--all"
 MEANT = {
-    **dict.fromkeys(("--text", "--corpus", "--state", "--size"), (TABLES, "--ablation", "--cache-sweep", ALL)),
+    **dict.fromkeys(
+        ("--text", "--corpus", "--document", "--state", "--size"), (TABLES, "--ablation", "--cache-sweep", ALL)
+    ),
     "--entry": (TABLES, "--scaling", "--ablation", "--cache-sweep", ALL),
     "--engines": (TABLES, "--load", "--growth", "--scaling", ALL),
     **dict.fromkeys(("--tokens", "--threads", "--operation", "--domain"), (TABLES, ALL)),
@@ -45,6 +47,10 @@ def bench(
     ] = None,
     corpus: Annotated[
         Many, typer.Option(help="Any corpus (tokassay corpora list) or file as a text, cut in two halves.",
+                           rich_help_panel=WHAT)
+    ] = None,
+    document: Annotated[
+        Many, typer.Option(help="Bytes that documents are cut to, each a text of its own; default 4096.",
                            rich_help_panel=WHAT)
     ] = None,
     domain: Annotated[
@@ -176,9 +182,10 @@ def bench(
         vocabularies=words("--vocab", vocab), texts=words("--text", text), corpora=words("--corpus", corpus),
         entries=words("--entry", entry), engines=words("--engines", engines, once=False),
         states=words("--state", state), threads=numbers("--threads", threads), repeat=repeat, cpu=processor(cpu),
-        size=int(size * 1e6), tables=everything or not (load or growth or scaling), load=load or everything,
+        size=int(size * 1e6), tables=everything or not asked, load=load or everything,
         growth=growth or everything, scaling=scaling or everything, ablation=ablation, sweep=cache_sweep,
         switches=switches, short=everything, roster=tuple(roster or ()), command=spelled(context),
+        documents=numbers("--document", document, most=1 << 30) if document else (),
         decode=operation == "decode", domain=domain, seed=secrets.randbelow(1 << 31) if seed is None else seed,
         store=store, proof=PROOFS.get(proof, proof),
     )
@@ -193,7 +200,7 @@ def bench(
     try:
         report = run(plan, Console(stderr=True))
     except KeyboardInterrupt:
-        typer.echo("tokassay: interrupted; a bench is measured in one run, nothing of it is kept", err=True)
+        typer.echo("tokassay: interrupted; a bench is measured in one run, only its proofs are kept", err=True)
         raise typer.Exit(130) from None
     if markdown is not None:
         write(markdown, report, tokens)
@@ -252,14 +259,14 @@ def words(option: str, written: list[str] | None, *, once: bool = True) -> tuple
     return names
 
 
-def numbers(option: str, written: list[str] | None) -> tuple[int, ...]:
+def numbers(option: str, written: list[str] | None, *, most: int = 1024) -> tuple[int, ...]:
     """Numbers of at least 1, given one at a time or with commas; (1,) where none is given. InputError."""
     from tokassay.harness.errors import InputError
 
     found = words(option, written) or ("1",)
     for one in found:
-        if not one.isdecimal() or not 1 <= int(one) <= 1024:
-            raise InputError(f"{one} is no number of threads", where=option, remedy="give numbers, as in 1,2")
+        if not one.isdecimal() or not 1 <= int(one) <= most:
+            raise InputError(f"{one} is no number from 1 to {most}", where=option, remedy="give numbers, as in 1,2")
     return tuple(dict.fromkeys(map(int, found)))
 
 

@@ -21,6 +21,7 @@ from tokassay.harness.bench import (
     Result,
     contestant,
     opener,
+    relabelled,
     run_cell,
 )
 from tokassay.harness.bench_load import LoadRow, run_load
@@ -277,6 +278,23 @@ def test_load_and_first_call_are_added() -> None:
 
 
 # -- contestants ------------------------------------------------------------------------------------------
+
+
+def test_one_engine_under_two_names(roster: dict[str, EngineSpec]) -> None:
+    written = ("none", "again=none", "none#2", "none", "b=none==1.2")
+    roster = {"none": replace(roster["none"], accepts=("level",), requirement="planted==1.2")}
+    made = relabelled([contestant(one, roster) for one in written])
+    assert [one.label for one in made] == ["none", "again", "none#2", "none#3", "b"]
+    assert {one.spec.name for one in made} == {"none"}
+    one = contestant("fast=none[level=avx2]", roster)
+    assert (one.label, one.options) == ("fast", {"level": "avx2"})
+
+
+def test_the_order_is_drawn_by_the_seed(bench: Cells, tmp_path: Path) -> None:
+    bench("none", "window", repeat=6, states=("cold",), seed=1)
+    loads = [line[0] for line in log(tmp_path) if line[2] == "load"]
+    rounds = list(zip(loads[::2], loads[1::2], strict=True))
+    assert {tuple(sorted(one)) for one in rounds} == {("none0", "window1")} and len(set(rounds)) == 2
 
 
 def test_options_are_written_after_the_name(roster: dict[str, EngineSpec]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import sqlite3
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,10 +16,14 @@ import pytest
 from rich.console import Console
 from tokassay.harness import cli
 from tokassay.harness.ablation import Switch, contestants, switches
+from tokassay.harness.bench import ENTRIES
 from tokassay.harness.bench_report import BEGIN, END, between_markers, markdown, measured, tables, voids
 from tokassay.harness.bench_run import alone
+from tokassay.harness.bench_suite import bench_suite, suites
 from tokassay.harness.commands.bench import words
 from tokassay.harness.errors import InputError
+from tokassay.harness.load import load_vocabulary
+from tokassay.harness.texts import kinds
 from tokassay.reports.json import schema
 
 SPEEDY = Path(__file__).parents[1] / "engines" / "planted" / "speedy.toml"
@@ -299,3 +304,126 @@ def test_each_contestant_has_one_option_off() -> None:
 
     made = contestants([Switch("cache", "cache_bits", 0, "")], load_roster())
     assert [(one.label, dict(one.options)) for one in made] == [("dat-bpe", {}), ("without cache", {"cache_bits": 0})]
+
+
+# -- what is measured -------------------------------------------------------------------------------------
+
+
+def test_a_file_of_ones_own_by_threads_states_and_aliases(
+    capsys: pytest.CaptureFixture[str], workspace: Path
+) -> None:
+    """Every axis at once: cells are their product, each with its own digest, and the run is in the store."""
+    lines = [f"{place}: some words of a line, and {place * 7919} more\n" for place in range(400)]
+    (workspace / "own.txt").write_text("".join(lines), "utf-8")
+    cpus = len(os.sched_getaffinity(0))
+    threads = (1, 2) if cpus > 1 else (1,)
+    code, out, _ = bench(
+        capsys, "--corpus", "own.txt@lines", "--size", "0.01", "--cpu", CPU, "--repeat", "1", "--vocab", "gpt2",
+        "--engine", "again=dat-bpe,dat-bpe", "--entry", "batch,bytes", "--state", "cold,first,warm,replay",
+        "--threads", ",".join(map(str, threads)), "--json",
+    )
+    found = json.loads(out)
+    assert code == 0
+    jsonschema.validate(found, json.loads(schema("bench")))
+    places = [(cell["entry"], cell["threads"], cell["state"]) for cell in found["cells"]]
+    states = ("cold", "first", "warm", "replay")
+    # `bytes` is one call a document: no number of threads is told to it
+    assert places == [("batch-flat", n, s) for n in threads for s in states] + [("bytes", 1, s) for s in states]
+    assert [one["engine"] for one in found["engines"]] == ["again", "dat-bpe"]
+    by_state = {cell["state"]: cell for cell in found["cells"][:4]}
+    assert by_state["cold"]["sha256"] == by_state["first"]["sha256"] == by_state["replay"]["sha256"]
+    assert by_state["warm"]["sha256"] != by_state["cold"]["sha256"]
+    for cell in found["cells"]:
+        assert cell["text"] == "own.txt@lines" and cell["domain"] == "neutral" and cell["tokens"] > 0
+        assert cell["bytes_token"] == pytest.approx(cell["bytes"] / cell["tokens"], abs=1e-4)
+        for row in cell["engines"]:
+            assert (row["verdict"], row["proved"], len(row["ns"])) == ("exact", "neutral", 1)
+            assert row["peak_bytes"] >= row["steady_bytes"] > 1 << 20
+            assert row["ratio"]["resolved"] is False  # one round resolves nothing
+    assert {one["ours"] for ranked in found["ranking"] for one in ranked["engines"]} == {True}
+    with sqlite3.connect(workspace / "tokassay.sqlite") as db:
+        kept = db.execute("SELECT report FROM v_bench WHERE id = ?", (found["id"],)).fetchall()
+        rows = "SELECT COUNT(*) FROM v_measurement WHERE bench = ? AND mb_s > 0 AND build <> ''"
+        speeds = db.execute(rows, (found["id"],)).fetchone()
+    assert [json.loads(row[0]) for row in kept] == [found]
+    assert speeds == (2 * len(places),)
+
+
+def test_ill_formed_documents_are_held_to_each_engines_own_variants(
+    capsys: pytest.CaptureFixture[str], workspace: Path
+) -> None:
+    (workspace / "ill.txt").write_bytes(b"".join(b"line %d of w\xf0rds \xff\xfe\n" % place for place in range(200)))
+    code, out, _ = bench(
+        capsys, "--corpus", "ill.txt@lines", "--domain", "bytes", "--size", "0.003", "--cpu", CPU, "--repeat", "1",
+        "--vocab", "gpt2", "--engine", "dat-bpe,tiktoken", "--entry", "bytes,batch-list", "--state", "cold", "--json",
+    )
+    found = json.loads(out)
+    assert code == 0
+    jsonschema.validate(found, json.loads(schema("bench")))
+    plain, batch = found["cells"]
+    assert (plain["domain"], plain["reference"]) == ("bytes", "oracle, byte-alphabet@16.0")
+    # `bytes` of tiktoken is `_encode_bytes`, which has ids of its own for them; its batch takes text alone.
+    assert [row["verdict"] for row in plain["engines"]] == ["exact", "exact"]
+    assert [row["verdict"] for row in batch["engines"]] == ["exact", "void"]
+    assert "are rejected as declared" in batch["engines"][1]["detail"]
+    assert [row["proved"] for row in plain["engines"]] == ["bytes", "bytes"]
+    assert {one["domain"] for one in found["proofs"]} == {"bytes"}
+
+
+def test_documents_of_each_size_are_a_text(capsys: pytest.CaptureFixture[str]) -> None:
+    more = ("--vocab", "gpt2", "--engine", "dat-bpe", "--entry", "batch-list", "--state", "cold", "--json")
+    found = json.loads(bench(capsys, *SMALL, *more, "--document", "64,1000")[1])
+    assert [(cell["text"], cell["documents"]) for cell in found["cells"]] == [("unique/64", 313), ("unique/1000", 20)]
+    # A list of ids of each document, and ints above 256, which Python keeps none of: more blocks than ids is wrong.
+    for cell in found["cells"]:
+        assert cell["documents"] <= cell["engines"][0]["allocations"] <= cell["tokens"] + 3 * cell["documents"] + 100
+
+
+def test_decoding_is_a_bench_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = bench(
+        capsys, *SMALL, "--vocab", "gpt2", "--engine", "dat-bpe,tiktoken", "--operation", "decode", "--state", "warm",
+        "--json",
+    )
+    (cell,) = json.loads(out)["cells"]
+    assert code == 0 and cell["entry"] == "decode"
+    assert [(row["verdict"], row["form"]) for row in cell["engines"]] == [("exact", "bytes")] * 2
+
+
+@pytest.mark.parametrize("name", suites())
+def test_every_suite_of_a_bench_can_be_asked(name: str) -> None:
+    asked = bench_suite(name)
+    assert set(asked["texts"]) <= set(kinds()) and set(asked["entries"]) <= set(ENTRIES)
+    assert all(load_vocabulary(vocabulary) for vocabulary in asked["vocabularies"])
+
+
+def test_a_suite_fills_what_the_command_line_leaves_open(
+    capsys: pytest.CaptureFixture[str], workspace: Path
+) -> None:
+    suite = 'description = "x"\nvocabularies = ["gpt2"]\ntexts = ["unique"]\nentries = ["whole"]\nstates = ["cold"]\n'
+    (workspace / "own.toml").write_text(suite, "utf-8")
+    more = ("--size", "0.02", "--cpu", CPU, "--repeat", "1", "--engine", "dat-bpe", "--suite", "own.toml", "--json")
+    cells = json.loads(bench(capsys, *more, "--state", "warm")[1])["cells"]
+    assert [(cell["text"], cell["entry"], cell["state"]) for cell in cells] == [("unique", "whole", "warm")]
+    (workspace / "wrong.toml").write_text('text = ["unique"]\n', "utf-8")
+    code, _, err = bench(capsys, "--engine", "dat-bpe", "--suite", "wrong.toml")
+    assert code == 2 and "wrong.toml: text is no list of a bench's suite; known: vocabularies" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--threads", "two"), "--threads: two is no number from 1 to 1024"),
+        (("--threads", "1024", "--entry", "batch"), "--threads: there"),
+        (("--threads", "2", "--entry", "documents-list"), "several threads are measured by batch-flat, whole"),
+        (("--domain", "bytes"), "--domain: is of --corpus"),
+        (("--operation", "decode", "--entry", "whole"), "decoding has one entry point"),
+        (("--operation", "train"), "use encode or decode"),
+        (("--suite", "none-such"), "use quick, standard or a TOML file"),
+        (("--proof", "no-such-gate"), "no suite named no-such-gate"),
+    ],
+)
+def test_wrong_axes_are_one_line_and_exit_2(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], said: str
+) -> None:
+    code, _, err = bench(capsys, *SMALL, "--engine", "dat-bpe", *arguments)
+    assert code == 2 and said in err and len(err.strip().splitlines()) == 1, err

@@ -21,7 +21,7 @@ def watch(tmp_path: Path) -> Watch:
     proc.mkdir()
     (proc / "loadavg").write_text("0.10 0.10 0.10 1/99 1234\n", "ascii")
     (proc / "stat").write_text("cpu 0 0 0 0 0 0 0 0 0 0\ncpu1 100 0 0 900 0 0 0 0 0 0\n", "ascii")
-    made = Watch([1], sys, proc)
+    made = Watch([1], sys, proc, usable=[0, 1])
     made._crowd = list  # type: ignore[method-assign]
     return made
 
@@ -61,6 +61,12 @@ def test_a_sibling_is_told_unless_smt_is_off(watch: Watch) -> None:
     assert ["shares its core" in what for what, _ in stopped(watch)] == [True]
 
 
+def test_to_share_the_measured_processor_is_told(watch: Watch) -> None:
+    watch.usable = [1]
+    ((said, _),) = stopped(watch)
+    assert "no other processor than the measured ones" in said
+
+
 def test_load_and_stolen_time_are_of_the_run(watch: Watch) -> None:
     """900 ticks idle and 100 stolen of 1,000: a tenth; a load of 900 is too much for any machine."""
     (watch.proc / "loadavg").write_text("900.00 1 1 1/99 1\n", "ascii")
@@ -70,7 +76,7 @@ def test_load_and_stolen_time_are_of_the_run(watch: Watch) -> None:
 
 
 def test_where_nothing_is_told_nothing_is_said(tmp_path: Path) -> None:
-    made = Watch([1], tmp_path, tmp_path)
+    made = Watch([1], tmp_path, tmp_path, usable=[0, 1])
     made._crowd = list  # type: ignore[method-assign]
     made.start()
     made.stop()

@@ -47,6 +47,8 @@ class Adapter:
         return document
 
     def encode(self, item: bytes) -> Any:
+        if self.lie == "splits":  # ids that decode to the text, and are not those of the contract
+            return numpy.concatenate([self.encoder.encode(bytes([byte])) for byte in item])
         ids = self.encoder.encode(item)
         if self.lie == "long-piece" and max(map(len, item.split(b" ")), default=0) > LONG:
             ids = ids.copy()
