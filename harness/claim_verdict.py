@@ -15,11 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import median
 from typing import Any
 
 from tokassay.harness.claims import LESS_IS_MORE, Claim, Figure
 from tokassay.harness.errors import AGREED, MISMATCH, NOTHING
+from tokassay.harness.resample import ratio_interval
 
 SCHEMA = "tokassay.claim/1"
 SUPPORTED, PART, NOT, UNVERIFIABLE, VOID = VERDICTS = (
@@ -311,7 +311,7 @@ def interval(figure: Mapping[str, Any]) -> dict[str, Any]:
     low, high = (figure["low"], figure["high"]) if between else (figure["min"], figure["max"])
     return {
         "median": figure["median"], "low": low, "high": high,
-        "spread": "bootstrap interval" if between else "least and greatest",
+        "spread": "interval" if between else "least and greatest",
     }
 
 
@@ -349,20 +349,22 @@ def _find(
 
 
 def ratio(row: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, Any]:
-    """The baseline's CPU time over the engine's, paired by round: bench's own interval where it is of these two."""
+    """The baseline's CPU time over the engine's, paired by round, with bench's interval: its own row's where that is of
+    these two, else made as bench makes it."""
     told = row.get("ratio")
     if told and row.get("ratio_to") == base["engine"] and told.get("low") is not None:
         return interval(told)
-    pairs = sorted(theirs / max(mine, 1) for theirs, mine in zip(base["cpu_ns"], row["cpu_ns"], strict=False))
-    middle, low, high = (float(f"{one:.5g}") for one in (median(pairs), pairs[0], pairs[-1]))
-    return {"median": middle, "low": low, "high": high, "spread": "least and greatest, paired by round"}
+    pairs = [max(theirs, 1) / max(mine, 1) for theirs, mine in zip(base["cpu_ns"], row["cpu_ns"], strict=False)]
+    return interval(ratio_interval(pairs).to_json())
 
 
-def apart(mine: Mapping[str, float], theirs: Mapping[str, float]) -> dict[str, Any]:
-    """Of two cells that were not measured in the same rounds: the least over the greatest, and the other way."""
-    values = (mine["median"] / theirs["median"], mine["min"] / theirs["max"], mine["max"] / theirs["min"])
+def apart(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, Any]:
+    """Of two cells that were not measured in the same rounds: one's lower bound over the other's upper, and the other
+    way."""
+    a, b = interval(mine), interval(theirs)
+    values = (a["median"] / b["median"], a["low"] / b["high"], a["high"] / b["low"])
     middle, low, high = (float(f"{one:.5g}") for one in values)
-    return {"median": middle, "low": low, "high": high, "spread": "least and greatest, not paired"}
+    return {"median": middle, "low": low, "high": high, "spread": f"{a['spread']}, not paired"}
 
 
 # -- words ------------------------------------------------------------------------------------------------

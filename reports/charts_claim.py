@@ -95,7 +95,7 @@ def caption(report: Mapping[str, Any], found: Sequence[Panel]) -> str:
     parts = []
     for panel in found:
         medians = [bar.median for bar in panel.bars if bar.median is not None]
-        said = " and ".join(between(exactly(low), exactly(high)) for _, low, high in panel.claimed)
+        said = ", ".join(between(exactly(low), exactly(high)) for _, low, high in panel.claimed)
         if medians:
             ends = between(short(min(medians)), short(max(medians)))
             parts.append(f"{panel.label}: claimed {said}, measured {ends}")

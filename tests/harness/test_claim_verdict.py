@@ -126,6 +126,17 @@ def test_benchs_own_interval_is_used_where_it_is_of_these_two() -> None:
     assert judge(claimed(), evidence(*other))["verdict"] == UNVERIFIABLE
 
 
+def test_one_round_out_of_line_decides_nothing_among_eight() -> None:
+    """Seven ratios of 12 and one of 5: the least is below nine tenths of 8, the bound of the rank test is not.
+
+    That bound is the mean of one pair's logarithms: the square root of 60.
+    """
+    cells = [cell(text, row("fast", *[1.0] * 8), row("slow", *[12.0] * 7, 5.0)) for text in ("english", "code")]
+    found = judge(claimed(ratio(8.0)), evidence(*cells))
+    assert found["verdict"] == SUPPORTED
+    assert found["figures"][0]["cells"][0]["measured"]["low"] == pytest.approx(7.746, abs=0.001)
+
+
 def test_ids_that_differ_on_one_text_void_all() -> None:
     wrong = cell("code", row("fast", verdict="void", detail="document 3 of 9, token 2: 7, should be 8"),
                  row("slow", 20.0))
