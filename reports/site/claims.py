@@ -13,7 +13,7 @@ from tokassay.reports.charts_claim import draw
 from tokassay.reports.claim import inline, render_body
 from tokassay.reports.site.model import Reported, Site
 from tokassay.reports.site.parts import Cell, Code, Link, Section, Tag, table
-from tokassay.reports.site.shell import Page, slug
+from tokassay.reports.site.shell import Page, inert, slug
 from tokassay.reports.words import moment
 
 KINDS = {
@@ -89,7 +89,7 @@ def drawn(report: Mapping[str, Any]) -> tuple[str, str]:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "chart.svg"
         caption = draw([path], report)
-        return (inline(path.read_text("utf-8"), caption), caption) if caption else ("", "")
+        return (inert(inline(path.read_text("utf-8"), caption)), caption) if caption else ("", "")
 
 
 def fields(heading: str, value: Mapping[str, Any]) -> list[Section]:

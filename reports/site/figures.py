@@ -11,10 +11,11 @@ from tokassay.reports.charts.gallery import draw
 from tokassay.reports.charts.sources import Sources
 from tokassay.reports.site.model import Site
 from tokassay.reports.site.parts import Cell, Figure, Link, Section, table
-from tokassay.reports.site.shell import Page
+from tokassay.reports.site.shell import Page, inert, slug
 
 FIRST = ("pipeline", "coverage", "throughput")  # kinds of the overview
 BENCH = ("throughput", "states", "documents", "threads", "load", "ladder", "cache")
+ROOM, CELL = 120_000, 48  # bytes for the charts of a page, and of a cell of their tables
 
 
 def figures(site: Site, only: Sequence[str] = ()) -> list[Figure]:
@@ -24,7 +25,7 @@ def figures(site: Site, only: Sequence[str] = ()) -> list[Figure]:
 
 def bench_figures(report: dict[str, Any]) -> list[Figure]:
     """The charts of one bench."""
-    return [figure_of(chart) for chart in draw(Sources(benches=[report]), BENCH).charts]
+    return fitting([figure_of(chart) for chart in draw(Sources(benches=[report]), BENCH).charts])
 
 
 def sources_of(site: Site) -> Sources:
@@ -48,7 +49,8 @@ def nights(site: Site) -> Iterator[tuple[str, str, int]]:
 def figure_of(chart: Chart) -> Figure:
     """A chart with its numbers."""
     rows = [[plain(value) for value in row] for row in chart.table.itertuples(index=False)]
-    return Figure(chart.svg(), chart.alt, chart.caption, table(chart.title, list(map(str, chart.table.columns)), rows))
+    numbers = table(chart.title, list(map(str, chart.table.columns)), rows)
+    return Figure(inert(chart.svg()), chart.alt, chart.caption, numbers)
 
 
 def plain(value: Any) -> Cell:
@@ -61,8 +63,13 @@ def plain(value: Any) -> Cell:
 
 
 def pages(site: Site) -> Iterator[Page]:
-    """charts.html."""
+    """A page a chart, and their list: charts.html."""
     drawn = draw(sources_of(site))
+    for chart in drawn.charts:
+        yield Page(
+            page_of(chart), chart.title, "page.html.j2", {"sections": [Section("Chart", figures=[figure_of(chart)])]}
+        )
+    rows = ((Link(chart.title, page_of(chart)), chart.caption) for chart in drawn.charts)
     yield Page(
         "charts.html",
         "Charts",
@@ -70,13 +77,31 @@ def pages(site: Site) -> Iterator[Page]:
         {
             "lead": ["Each chart has its numbers in a table below it, and says in words what is to be seen."],
             "sections": [
-                *(Section(chart.title, figures=[figure_of(chart)]) for chart in drawn.charts),
+                Section("All charts", tables=[table("Charts", ("chart", "what is to be seen"), rows)], empty="None."),
                 Section("Not drawn", facts=[(name, reason) for name, reason in drawn.absent], empty="All are drawn."),
             ],
         },
     )
 
 
+def page_of(chart: Chart) -> str:
+    """Where a chart's page is."""
+    return f"charts/{slug(chart.name)}.html"
+
+
+def fitting(found: Sequence[Figure], most: int = ROOM) -> list[Figure]:
+    """The first of these that have room on a page beside what else is there."""
+    shown, room = [], most
+    for figure in found:
+        cells = 0 if figure.table is None else len(figure.table.rows) * len(figure.table.columns)
+        room -= len(figure.svg) + CELL * cells
+        if room < 0:
+            break
+        shown.append(figure)
+    return shown
+
+
 def first(site: Site) -> Section:
     """The overview's charts, and where all are."""
-    return Section("Charts", figures=figures(site, FIRST), links=[Link("All charts", "charts.html")])
+    one_each = [figure for name in FIRST for figure in figures(site, [name])[:1]]
+    return Section("Charts", figures=fitting(one_each), links=[Link("All charts", "charts.html")])

@@ -14,6 +14,7 @@ from tokassay.reports import view
 from tokassay.reports.html import hex_rows
 from tokassay.reports.page import environment, text_markup
 from tokassay.reports.site.parts import Code, Link, Tag
+from tokassay.reports.visible import visible
 from tokassay.reports.words import counted, number, tally
 
 NAVIGATION = (
@@ -77,3 +78,8 @@ def render(page: Page, version: str, made_of: str = "", more: Sequence[tuple[str
             **{"banner": None, "lead": (), **page.values},
         )
     )
+
+
+def inert(svg: str) -> str:
+    """An SVG with hidden characters spelled out: names in it come from stores and claims."""
+    return "".join(char if char in "\n\t" else visible(char) for char in svg)
