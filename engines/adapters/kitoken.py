@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
 
 class Adapter:
-    """A file that it reads itself (an opaque contract) goes to the loader of its format."""
+    """A file that it reads itself (an opaque contract) goes to the loader of its format.
+
+    Its batch has no switch for threads: it uses those that it uses, on the processors that its process may have.
+    """
 
     name = "kitoken"
     operations = ("encode", "encode_batch", "decode")
@@ -23,8 +26,6 @@ class Adapter:
         return version("kitoken")
 
     def load(self, contract: dict[str, Any], files: dict[str, str], threads: int, options: dict[str, Any]) -> None:
-        if threads > 1:
-            raise Unsupported("kitoken's batch has no switch for threads")
         if contract["algorithm"] == "opaque" and not files["source"].endswith(".json"):
             self.tokenizer = kitoken.Kitoken.from_sentencepiece_file(files["source"])
         elif "tokenizer.json" in files or contract["algorithm"] == "opaque":
