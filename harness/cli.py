@@ -87,7 +87,8 @@ def main(argv: Sequence[str] | None = None) -> None:
             said = ": ".join(p for p in (where, said) if p) + f"; {error.remedy}"
         print(f"tokassay: {said}", file=sys.stderr)
         code = getattr(error, "exit_code", USAGE)
-        if "--json" in words:  # whoever reads the object learns from the same place why there is none
+        # Whoever reads the object learns from the same place why there is none; some errors come when it is printed.
+        if "--json" in words and not getattr(error, "told", False):
             print(error_object(str(error), where, error.remedy, code))
         raise SystemExit(code) from None
 

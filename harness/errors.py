@@ -10,7 +10,12 @@ INTERRUPTED = 130  # by Ctrl-C, as shells say it
 
 
 class InputError(ValueError):
-    """Bad input: `where` names the file and the place in it, `remedy` what to do. Exits with 2 by default."""
+    """Bad input: `where` names the file and the place in it, `remedy` what to do. Exits with 2 by default.
+
+    `told`: `--json` has printed its object already.
+    """
+
+    told = False
 
     def __init__(self, message: str, *, where: str = "", remedy: str, exit_code: int = USAGE) -> None:
         super().__init__(message)

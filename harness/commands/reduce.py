@@ -189,7 +189,9 @@ def _written(out: Path | None, document: bytes) -> Iterator[bool]:
             out.write_bytes(document)
     except OSError as error:
         yield True
-        raise not_written(out or Path(), "-o", error) from None
+        failed = not_written(out or Path(), "-o", error)
+        failed.told = True
+        raise failed from None
     else:
         yield False
 

@@ -78,4 +78,5 @@ def show(
     else:
         print_report(Console(), build(frames), paths)
     if broken is not None:
+        broken.told = True
         raise broken

@@ -77,6 +77,8 @@ def ran(tmp_path: Path, capsys: pytest.CaptureFixture[str], store: Path) -> Any:
             cli.main(words)
         told = capsys.readouterr()
         report = json.loads(told.out) if told.out else {}
+        if report.get("schema") == "tokassay.error/1":
+            report = {}
         if report:
             checker = jsonschema.Draft202012Validator(json.loads(schema("claim")))
             checker.check_schema(json.loads(schema("claim")))

@@ -220,7 +220,11 @@ def test_the_command_serves_until_it_is_ended(tmp_path: Path) -> None:
     import subprocess
     import sys
 
-    code = "from tokassay.harness.cli import main; main(['report', 'serve', '--port', '0', '--json'])"
+    # Whoever is started in the background may have inherited that Ctrl-C is ignored.
+    code = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "from tokassay.harness.cli import main; main(['report', 'serve', '--port', '0', '--json'])"
+    )
     words = [sys.executable, "-c", code]
     with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
