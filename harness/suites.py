@@ -58,6 +58,13 @@ def load_suite(name: str) -> Suite:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise InputError(f"is not UTF-8 (byte {error.start})", where=name, remedy="save it as UTF-8") from error
+    shipped = files("tokassay.harness").joinpath("presets", f"{path.stem}.toml")
+    if shipped.is_file() and shipped.read_text(encoding="utf-8") != text:
+        # Proofs, runs and the gate know a suite by its name.
+        raise InputError(
+            f"{path.stem} is a suite of tokassay, and this file is another", where=name,
+            remedy="give the file another name",
+        )
     return parse(text, name=path.stem, where=name)
 
 

@@ -77,7 +77,7 @@ def ran(tmp_path: Path, capsys: pytest.CaptureFixture[str], store: Path) -> Any:
             cli.main(words)
         told = capsys.readouterr()
         report = json.loads(told.out) if told.out else {}
-        if report:
+        if report and report["schema"] != "tokassay.error/1":
             checker = jsonschema.Draft202012Validator(json.loads(schema("claim")))
             checker.check_schema(json.loads(schema("claim")))
             checker.validate(report)
