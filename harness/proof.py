@@ -162,7 +162,8 @@ class Gate:
         """What a proof depends on, in 32 hex digits."""
         parts = [
             build_of(who), contract.digest, asked.digest, entry, str(threads), domain, repr(self.suite.corpora),
-            *(["thinned"] if self.suite.name == LIGHT else []), str(self.seed), self._oracle, corpora_digest(), materialized(), platform_key(), platform.python_version(),
+            *(["thinned"] if self.suite.name == LIGHT else []), str(self.seed), self._oracle, corpora_digest(),
+            materialized(), platform_key(), platform.python_version(),
         ]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
 
