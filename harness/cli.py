@@ -97,7 +97,10 @@ def main(argv: Sequence[str] | None = None) -> None:
             described = said
         if not said.endswith(remedy):  # those of the engines say all three themselves
             said = ": ".join(p for p in (where, said) if p) + f"; {remedy}"
-        print(f"tokassay: {said}", file=sys.stderr)
+        from tokassay.reports.visible import visible
+
+        # Names come from files of others: none of them may move a terminal's cursor or reorder its line.
+        print("tokassay:", "\n".join(map(visible, said.split("\n"))), file=sys.stderr)
         if "--json" in words:  # whoever reads the object learns from the same place why there is none
             print(error_object(described, where, remedy, code))
         raise SystemExit(code) from None

@@ -173,6 +173,16 @@ def test_a_users_text_is_measured_first(ran: Any, tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("option", ["--out", "--store"])
+def test_what_cannot_be_written_is_said_before_anything_is_measured(ran: Any, tmp_path: Path, option: str) -> None:
+    place = tmp_path / "taken"
+    place.write_text("mine", encoding="utf-8")
+    one = ran(CLAIM, option, str(place))
+    assert one.code == 2 and str(place) in one.err and "proving" not in one.err and "measuring" not in one.err
+    assert place.read_text(encoding="utf-8") == "mine"
+
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -73,3 +73,14 @@ def test_another_programs_database_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="a database of something else"):
         Store(path)
     assert path.read_bytes() == before
+
+
+def test_a_hostile_name_in_an_error_does_nothing_to_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "a\x1b[31m\u202eb.sqlite"
+    with pytest.raises(SystemExit):
+        main(["history", "--store", str(file)])
+    told = capsys.readouterr().err
+    assert "a\\u{1B}[31m\\u{202E}b.sqlite: there is no store here" in told
+    assert "\x1b" not in told and "\u202e" not in told
