@@ -82,3 +82,11 @@ def test_a_key_covers_what_a_proof_depends_on(tmp_path: Path) -> None:
     assert len(set(keys)) == len(keys)
     assert light.key(contestant("again=dat-bpe", roster), asked, asked, "whole", 1, "neutral") == keys[0]
     store.close()
+
+
+@pytest.mark.parametrize("body", ["{}", "{", '{"passed": true}', "[]"])
+def test_a_damaged_proof_proves_nothing(tmp_path: Path, body: str) -> None:
+    roster, store = load_roster(), Store(tmp_path / "store.sqlite")
+    store.insert("proof", {"key": "k", "started": "now", "body": body})
+    assert Gate(store, roster, load_suite(LIGHT))._stored("k", contestant("dat-bpe", roster), "gpt2") is None
+    store.close()
