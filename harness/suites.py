@@ -42,7 +42,7 @@ def names() -> list[str]:
     return sorted(name for name in found if name not in NOT_SUITES and not name.startswith("bench-"))
 
 
-def load_suite(name: str) -> Suite:
+def load_suite(name: str, option: str = "--suite") -> Suite:
     """A suite by name or by file. Raises InputError with the place and the remedy."""
     named = files("tokassay.harness").joinpath("presets", f"{name}.toml")
     if "/" not in name and named.is_file():
@@ -51,7 +51,7 @@ def load_suite(name: str) -> Suite:
     if not path.is_file():
         raise InputError(
             f"no suite named {name} and no such file",
-            where="--suite",
+            where=option,
             remedy=f"name one of {', '.join(names())}, or a TOML file",
         )
     try:
