@@ -123,7 +123,7 @@ class Result:
 
 def contestant(written: str, roster: Mapping[str, EngineSpec]) -> Contestant:
     """NAME, NAME[option=value,option=value] with integers, true, false or words; LABEL=NAME and NAME#2 are the same
-    engine under another name. Raises InputError."""
+    engine under another name, which may be no other engine's. Raises InputError."""
     label, equals, named = written.partition("=")
     if not equals or named.startswith("=") or not re.fullmatch(r"[\w.#+-]+", label):
         label, named = written, written
@@ -141,6 +141,13 @@ def contestant(written: str, roster: Mapping[str, EngineSpec]) -> Contestant:
         if key in options:
             raise InputError(f"{written} gives {key} twice", where="--engines", remedy="leave one of them")
         options[key] = _value(value.strip())
+    meant = re.sub(r"#\d+$", "", label)
+    if label != written and meant in roster and (meant != spec.name or options):
+        # Reports, history and the gate know a row by its label: it would be taken for that engine's.
+        raise InputError(
+            f"{label} is the name of {'another engine' if meant != spec.name else 'the engine without options'}",
+            where="--engines", remedy="give a label that no engine of the roster has",
+        )
     return Contestant(label, spec, options)
 
 

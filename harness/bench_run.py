@@ -119,7 +119,7 @@ def run(plan: Plan, console: Console) -> dict[str, Any]:
     begun = datetime.now(UTC)
     roster = load_roster(*plan.roster)
     plan = checked(plan)
-    suite = load_suite(plan.proof)
+    suite = load_suite(plan.proof, "--proof")
     switches = ablation.switches(plan.switches) if plan.ablation else []
     if plan.sweep:
         who = points(roster)

@@ -35,7 +35,11 @@ def bench_suite(name: str) -> dict[str, tuple[str, ...]]:
     for key, value in table.items():
         if key not in KEYS or not isinstance(value, list) or not all(isinstance(one, str) for one in value):
             raise InputError(f"{key} is no list of a bench's suite", where=name, remedy=f"known: {', '.join(KEYS)}")
+        if not value:
+            raise InputError(f"{key} is empty", where=name, remedy="name some, or leave it out for the usual ones")
         found[KEYS[key]] = tuple(value)
+    if not found:
+        raise InputError("names nothing", where=name, remedy=f"known: {', '.join(KEYS)}")
     return found
 
 

@@ -26,6 +26,7 @@ SUPPORTED, PART, NOT, UNVERIFIABLE, VOID = VERDICTS = (
     "supported", "supported in part", "not supported", "not verifiable", "void",
 )
 REACHED, MISSED, UNRESOLVED, DIFFERS, UNMEASURED = "reached", "missed", "unresolved", "void", "unmeasured"
+FELL = ("crash", "timeout", "oom", "error", "flaky")  # the engine was asked, and failed
 UNJUDGED = "unjudged"  # measured, and shown beside a figure of another machine
 # A figure of another machine is reached by nine tenths of it: less than that is within what processors differ by.
 TOLERANCE = 0.9
@@ -118,7 +119,7 @@ def found_divergences(claim: Claim, evidence: Evidence) -> Iterator[dict[str, An
 def proofs(evidence: Evidence) -> list[Mapping[str, Any]]:
     """What bench proved of every engine on the gate suite, each once."""
     found = {
-        (one["engine"], one["vocab"], one["entry"], one["domain"]): one
+        (one["engine"], one["vocab"], one["entry"], one.get("threads", 1), one["domain"]): one
         for report in evidence.reports for one in report.get("proofs", ())
     }
     return list(found.values())
@@ -146,7 +147,7 @@ def judge_figure(
 ) -> dict[str, Any]:
     """The figure's row: its verdict, why, and its cells."""
     cells = list(cells_of(claim, figure, evidence))
-    if figure.kind != "load_ms" and any(one["voids"] for one in divergences):
+    if figure.kind != "load_ms" and (differing(cells) is not None or any(one["voids"] for one in divergences)):
         cells = [void(cell) for cell in cells]
     elif unmet(figure, evidence) or unlike_contracts(claim, figure, evidence):
         cells = [{**cell, "outcome": UNJUDGED} if cell["measured"] else cell for cell in cells]
@@ -157,6 +158,11 @@ def judge_figure(
         "against": figure.against or None, "cores": figure.cores or None, "per_core": figure.per_core,
         "parts": list(figure.parts) or None, "verdict": verdict, "why": why, "cells": cells,
     }
+
+
+def differing(cells: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """The first text on which the figure's engine has other ids; None where there is none."""
+    return next((cell for cell in cells if str(cell["detail"]).startswith(f"{DIFFERS}: ")), None)
 
 
 def void(cell: dict[str, Any]) -> dict[str, Any]:
@@ -177,6 +183,8 @@ def _verdict(
         first = next((one for one in divergences if one["voids"]), None)
         if first is not None:
             return VOID, f"ids differ: {first['explanation']} ({first['where']})"
+        if (wrong := differing(cells)) is not None:  # of a figure whose engine is not the claim's
+            return VOID, f"ids differ on {wrong['text']}: {wrong['detail'].removeprefix(f'{DIFFERS}: ')}"
     if reason := unlike_contracts(claim, figure, evidence):
         return VOID, reason
     if reason := unmet(figure, evidence):
@@ -191,6 +199,7 @@ def weigh(figure: Figure, cells: Sequence[Mapping[str, Any]]) -> tuple[str, str]
         for outcome in (REACHED, MISSED, UNRESOLVED, UNMEASURED)
     }
     reached, missed, unresolved = by[REACHED], by[MISSED], by[UNRESOLVED]
+    fell = [str(cell["text"]) for cell in cells if str(cell["detail"]).startswith(FELL)]
     if not reached and not missed:
         if unresolved:
             return UNVERIFIABLE, f"not resolvable: the interval holds the figure on {listed(unresolved)}"
@@ -201,12 +210,14 @@ def weigh(figure: Figure, cells: Sequence[Mapping[str, Any]]) -> tuple[str, str]
     rest += [f"not resolvable on {listed(unresolved)}"] * bool(unresolved)
     if not reached:
         return NOT, "; ".join(rest)
-    rest += [f"not measured on {listed(by[UNMEASURED])}"] * bool(by[UNMEASURED])
+    rest += [f"no answer on {listed(fell)}"] * bool(fell)
+    late = [text for text in by[UNMEASURED] if text not in fell]
+    rest += [f"not measured on {listed(late)}"] * bool(late)
     own_missing = not any(cell["own"] for cell in cells if cell["outcome"] != UNMEASURED)
-    if not missed and not unresolved and not own_missing:
+    if not missed and not unresolved and not fell and not own_missing:
         if figure.top is not None and figure.kind not in LESS_IS_MORE and best < TOLERANCE * figure.top:
             return PART, f"the lower end on {listed(reached)}; the upper end on none"
-        return SUPPORTED, f"reached on {listed(reached)}" + (f"; {rest[-1]}" if by[UNMEASURED] else "")
+        return SUPPORTED, f"reached on {listed(reached)}" + (f"; {rest[-1]}" if late else "")
     return PART, "; ".join([f"supported on {listed(reached)} only", *rest])
 
 

@@ -37,7 +37,8 @@ VERBS = {
     "profile": "profile",
     "tuples": "tuples",
 }
-USAGE = 2
+USAGE, INFRASTRUCTURE = 2, 5
+BUG = "this is a fault of tokassay: please report it with the lines above"
 TERMINATED = 128 + signal.SIGTERM
 
 
@@ -79,18 +80,39 @@ def main(argv: Sequence[str] | None = None) -> None:
         app(args=words, standalone_mode=True)
     except Exception as error:
         # Input errors of any package carry `where` and `remedy`; everything else is a bug and keeps its traceback.
-        if not hasattr(error, "remedy"):
-            raise
-        where = getattr(error, "where", "")
-        said = str(error)
-        if not said.endswith(error.remedy):  # those of the engines say all three themselves
-            said = ": ".join(p for p in (where, said) if p) + f"; {error.remedy}"
-        print(f"tokassay: {said}", file=sys.stderr)
-        code = getattr(error, "exit_code", USAGE)
+        code, where, remedy = getattr(error, "exit_code", USAGE), getattr(error, "where", ""), BUG
+        said = described = str(error)
+        if hasattr(error, "remedy"):
+            remedy = error.remedy
+        elif type(error).__module__ == "sqlite3" or type(error).__name__ == "DatabaseError":  # or pandas' own
+            # SQLite reads a file as it goes: what is foreign or damaged in a store may show at any query.
+            code, where, remedy = INFRASTRUCTURE, store_of(words), "name another file with --store, or begin a new one"
+            said = described = f"the store cannot be used ({error})"
+        else:
+            # Not 1, Python's own: that would say that ids differ.
+            import traceback
+
+            traceback.print_exc()
+            code, said = INFRASTRUCTURE, f"{type(error).__name__}: {error}"
+            described = said
+        if not said.endswith(remedy):  # those of the engines say all three themselves
+            said = ": ".join(p for p in (where, said) if p) + f"; {remedy}"
+        from tokassay.reports.visible import visible
+
+        # Names come from files of others: none of them may move a terminal's cursor or reorder its line.
+        print("tokassay:", "\n".join(map(visible, said.split("\n"))), file=sys.stderr)
         # Whoever reads the object learns from the same place why there is none; some errors come when it is printed.
         if "--json" in words and not getattr(error, "told", False):
-            print(error_object(str(error), where, error.remedy, code))
+            print(error_object(described, where, remedy, code))
         raise SystemExit(code) from None
+
+
+def store_of(words: Sequence[str]) -> str:
+    """The store that a command line names, or the usual one."""
+    for word, value in zip(words, [*words[1:], ""], strict=True):
+        if word == "--store" or word.startswith("--store="):
+            return word.partition("=")[2] or value
+    return "tokassay.sqlite"
 
 
 def error_object(message: str, where: str, remedy: str, code: int) -> str:

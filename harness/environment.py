@@ -64,6 +64,9 @@ def packages() -> dict[str, str]:
     return found
 
 
+OWN = ("tokassay.engines.dat_bpe", "tokassay.engines.dat_greedy")  # the packages of this project's engines
+
+
 @lru_cache
 def installation(requirement: str) -> str:
     """SHA-256 over what is installed here for a requirement; "" where it is not in this environment.
@@ -78,9 +81,10 @@ def installation(requirement: str) -> str:
         return ""
     sha = hashlib.sha256((found.read_text("RECORD") or "").encode())
     if name == "tokassay":
-        for entry in sorted(files("tokassay.engines.dat_bpe").iterdir(), key=lambda e: e.name):
-            if entry.name.endswith((".so", ".pyd", ".py")):
-                sha.update(entry.name.encode() + b"\0" + entry.read_bytes())
+        for package in OWN:
+            for entry in sorted(files(package).iterdir(), key=lambda e: e.name):
+                if entry.name.endswith((".so", ".pyd", ".py")):
+                    sha.update(entry.name.encode() + b"\0" + entry.read_bytes())
     return sha.hexdigest()
 
 

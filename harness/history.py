@@ -18,6 +18,7 @@ from tokassay.harness.divergences import FAILED
 from tokassay.harness.errors import InputError
 from tokassay.harness.explain import NOT_ISOLATED
 from tokassay.harness.store import REUSABLE, SCHEMA_VERSION
+from tokassay.reports.withheld import withheld
 
 LAST, PREVIOUS = "last", "previous"
 NOT_EXAMINED = "not examined one by one"  # the name of failing documents beyond those that were looked at
@@ -119,7 +120,20 @@ def benches(db: sqlite3.Connection) -> list[Bench]:
     if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'bench'").fetchone():
         return []
     rows = db.execute("SELECT id, started, report FROM bench ORDER BY started, rowid")
-    return [Bench(row[0], row[1], json.loads(row[2])) for row in rows]
+    return [Bench(row[0], row[1], _report(*row)) for row in rows]
+
+
+def _report(number: str, started: str, text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise InputError(
+            "is not the report of a bench", where=f"bench {number} of {started}, report",
+            remedy="the store is damaged: name another file with --store",
+        )
+    return withheld(found)
 
 
 def find_run(known: Sequence[Run], word: str, *, option: str, before: Run | None = None) -> Run:

@@ -338,6 +338,10 @@ def judge_own(found: Judgement, now: Mapping[str, Any], before: Mapping[str, Any
     asked = {_way(row) for row in before.get("rows", ())}
     late = {_way(row)[:3] for row in before.get("rows", ()) if str(row["detail"]).startswith(FOR_TIME)}
     same = {_way(row) for row in now.get("rows", ()) if row["verdict"] == "same"}
+    gone = sorted(asked - {_way(row) for row in now.get("rows", ())})
+    if gone:
+        what = counted(len(gone), "self-difference") + " of the baseline not asked"
+        found.incomparable.append(f"{what}, the first {' '.join(gone[0])}")
     found.own = {
         "new": [row for key, row in mine.items() if key not in theirs and not _first(row, asked, late)],
         "first": [row for key, row in mine.items() if key not in theirs and _first(row, asked, late)],
@@ -362,14 +366,18 @@ def _own(report: Mapping[str, Any]) -> dict[tuple[str, ...], dict[str, Any]]:
 # ---- speed
 
 
-def judge_bench(found: Judgement, now: Bench, before: Bench, tolerance: float, engines: Collection[str] = ()) -> None:
-    """Hold a bench to its baseline: only on a machine of the same identity, and for engines that took part in both."""
+def judge_bench(
+    found: Judgement, now: Bench, before: Bench, tolerance: float, engines: Collection[str] = (),
+    contracts: Collection[str] = (),
+) -> None:  # fmt: skip
+    """Hold a bench to its baseline: only on a machine of the same identity, and for engines that took part in both.
+    Contracts are named as in the report, or as they were asked for."""
     found.bench, found.bench_baseline, found.tolerance = now.id, before.id, tolerance
     here, there = history.machine(now.report), history.machine(before.report)
     if here != there:
         found.incomparable.append(f"{now.id} was measured on {here}, {before.id} on {there}")
         return
-    mine, theirs = _measured(now.report, engines), _measured(before.report, engines)
+    mine, theirs = (_measured(one.report, engines, contracts) for one in (now, before))
     asked = {key[0] for key in mine}
     for engine in sorted({key[0] for key in theirs} - asked):
         found.incomparable.append(f"{engine} is in {before.id} and not in {now.id}")
@@ -383,13 +391,14 @@ def judge_bench(found: Judgement, now: Bench, before: Bench, tolerance: float, e
 
 
 def _measured(
-    report: Mapping[str, Any], engines: Collection[str]
+    report: Mapping[str, Any], engines: Collection[str], contracts: Collection[str]
 ) -> dict[tuple[str, ...], tuple[Mapping[str, Any], int]]:
     return {
         (row["engine"], *history.cell_key(cell)): (row, int(cell.get("threads") or 1))
         for cell in report.get("cells", ())
         for row in cell.get("engines", ())
-        if not engines or row["engine"] in engines
+        if (not engines or row["engine"] in engines)
+        and (not contracts or {cell["vocab"], cell.get("asked")}.intersection(contracts))
     }
 
 

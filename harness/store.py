@@ -63,6 +63,10 @@ class Store:
                     where=str(path),
                     remedy="name another file with --store",
                 )
+            if version == 0 and self.db.execute("SELECT 1 FROM sqlite_master").fetchone():
+                raise InputError(
+                    "is a database of something else", where=str(path), remedy="name another file with --store"
+                )
             self.db.execute("PRAGMA journal_mode=WAL")
             # A power cut may lose the last blocks, which are then measured again; a killed process loses nothing.
             self.db.execute("PRAGMA synchronous=NORMAL")

@@ -42,7 +42,7 @@ def names() -> list[str]:
     return sorted(name for name in found if name not in NOT_SUITES and not name.startswith("bench-"))
 
 
-def load_suite(name: str) -> Suite:
+def load_suite(name: str, option: str = "--suite") -> Suite:
     """A suite by name or by file. Raises InputError with the place and the remedy."""
     named = files("tokassay.harness").joinpath("presets", f"{name}.toml")
     if "/" not in name and named.is_file():
@@ -51,13 +51,20 @@ def load_suite(name: str) -> Suite:
     if not path.is_file():
         raise InputError(
             f"no suite named {name} and no such file",
-            where="--suite",
+            where=option,
             remedy=f"name one of {', '.join(names())}, or a TOML file",
         )
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise InputError(f"is not UTF-8 (byte {error.start})", where=name, remedy="save it as UTF-8") from error
+    shipped = files("tokassay.harness").joinpath("presets", f"{path.stem}.toml")
+    if shipped.is_file() and shipped.read_text(encoding="utf-8") != text:
+        # Proofs, runs and the gate know a suite by its name.
+        raise InputError(
+            f"{path.stem} is a suite of tokassay, and this file is another", where=name,
+            remedy="give the file another name",
+        )
     return parse(text, name=path.stem, where=name)
 
 

@@ -177,7 +177,9 @@ def load_corpus(spec: str, size: int, *, domain: str = "neutral", seed: int = 0)
     if not all(halves):
         raise InputError(
             f"{spec} has no two {domain} documents", where="--corpus",
-            remedy="give a larger corpus" + (", or --domain bytes" if domain == "neutral" else ""),
+            # A file is one document unless told otherwise; both halves need one.
+            remedy="give a larger corpus, or a file as FILE@lines"
+            + (", or --domain bytes" if domain == "neutral" else ""),
         )
     title = spec if all_read else f"the first {length / MEGABYTE:.0f} MB of {spec}"
     return Text(spec, title, (spec,), (), Half(halves[0]), Half(halves[1]), domain)

@@ -76,7 +76,7 @@ def run(
     from tokassay.harness.claim_run import Options, run_claim
     from tokassay.harness.claim_verdict import exit_code
     from tokassay.harness.claims import load_claim, names
-    from tokassay.harness.errors import INFRASTRUCTURE, InputError
+    from tokassay.harness.errors import INFRASTRUCTURE, InputError, writing
     from tokassay.harness.store import Store
     from tokassay.harness.tasks import OracleFailure
 
@@ -89,6 +89,10 @@ def run(
         proof=proof,
     )
     claims = [load_claim(one) for one in asked]
+    # Now, and not when ten minutes have been measured.
+    with writing(f"--out {out}", "give another folder with --out"):
+        out.mkdir(parents=True, exist_ok=True)
+    Store(store).close()
     console = Console(stderr=True)
     reports: list[dict[str, Any]] = []
     for claim, word in zip(claims, asked, strict=True):

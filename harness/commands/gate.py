@@ -130,7 +130,7 @@ def judgement(
                 raise InputError(
                     f"{now.id} is its own baseline", where="--bench-baseline", remedy="name an older bench"
                 )
-            judge_bench(found, now, before, tolerance, engines)
+            judge_bench(found, now, before, tolerance, engines, contracts)
     if own is not None and self_baseline is not None:
         judge_own(found, read_own(own, "--self"), read_own(self_baseline, "--self-baseline"))
     return found

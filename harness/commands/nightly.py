@@ -49,7 +49,11 @@ def nightly(
     The exit code is the worst of the stages', in the order 1, 5, 2, 3, 4, 0. Where there is a night to hold this one
     to, what the audit found counts only if the gate says that it is new.
     """
+    import shlex
+
+    from tokassay.engines.roster import load_roster
     from tokassay.harness.errors import AGREED, InputError, writing
+    from tokassay.harness.hosts import find_spec
     from tokassay.harness.nightly import BENCH, NEEDED, STAGES, Nights, Plan, run
     from tokassay.harness.suites import load_suite
 
@@ -68,6 +72,14 @@ def nightly(
         if stage not in optional:
             raise InputError(f"{stage} cannot be left out", where="--skip", remedy=f"use {', '.join(optional)}")
     load_suite(suite)  # told now, and not when everything was fetched
+    listed = load_roster(*(roster or ()))
+    for name in engine or ():
+        if name not in ("all", "installed"):
+            find_spec(name, listed, "--engine")
+    try:
+        shlex.split(bench or "")
+    except ValueError as error:
+        raise InputError(f"cannot be read: {error}", where="--bench", remedy="close what is quoted") from None
     plan = Plan(
         suite=absolute(suite), engines=tuple(engine or ("all",)), vocabularies=tuple(map(absolute, vocab or ())),
         corpora=tuple(map(absolute, corpus or ())), rosters=tuple(str(path.resolve()) for path in roster or ()),

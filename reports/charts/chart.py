@@ -15,12 +15,13 @@ import pandas as pd
 from markupsafe import escape
 from matplotlib.figure import Figure
 from tokassay.reports.charts.style import DARK, RC
+from tokassay.reports.downloads import inert
 from tokassay.reports.errors import ReportError
+from tokassay.reports.visible import visible
 
 Theme = Literal["auto", "light", "dark"]
 FORMATS = ("svg", "png")
 DPI = 200
-CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udfff]")  # what XML cannot have
 # Whoever has not the first, whose widths were measured, has one as wide or a narrower one.
 FONTS = "'DejaVu Sans', Verdana, sans-serif"
 
@@ -96,7 +97,7 @@ class Chart:
                 elif kind == "png":
                     path.write_bytes(self.png())
                 else:
-                    self.table.to_csv(path, index=False, lineterminator="\n")
+                    self.table.map(inert).to_csv(path, index=False, lineterminator="\n")
                 made.append(path)
         except OSError as error:
             raise ReportError(
@@ -161,7 +162,7 @@ def frame(rows: pd.DataFrame | Iterable[dict[str, Any]], chart: str, *needed: st
         elif default is not None:
             table[column] = table[column].where(table[column].notna(), default)
     for named in table.select_dtypes(include=["object", "string"]):
-        table[named] = [CONTROL.sub("\ufffd", value) if isinstance(value, str) else value for value in table[named]]
+        table[named] = [visible(value) if isinstance(value, str) else value for value in table[named]]
     return table.reset_index(drop=True)
 
 

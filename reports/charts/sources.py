@@ -15,6 +15,7 @@ import pandas as pd
 from tokassay.reports.charts.style import EXACT
 from tokassay.reports.errors import ReportError
 from tokassay.reports.read import Frames, open_store, read_run
+from tokassay.reports.withheld import withheld
 
 OWN = "tokassay"  # the requirement of this project's engines
 DOCS = re.compile(r"docs-\d+k?")  # kinds of text that differ in nothing but the size of their documents
@@ -66,7 +67,7 @@ def parse(text: str, where: str) -> Report:
         ) from None
     if not isinstance(found, dict) or not str(found.get("schema", "")).startswith("tokassay.bench/"):
         raise ReportError("not the report of a bench", where=where, remedy="give what `tokassay bench --json` printed")
-    return found
+    return withheld(found)
 
 
 def ours(report: Report) -> set[str]:

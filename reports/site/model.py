@@ -16,6 +16,7 @@ from tokassay.reports.read import Frames, open_store, parse, read_run
 from tokassay.reports.site.sources import Engine, Known, Sources, Vector
 from tokassay.reports.tables import Divergence, Tables, build
 from tokassay.reports.trace import picture
+from tokassay.reports.withheld import withheld
 from tokassay.reports.words import FAILING, VERDICTS
 
 DECISIONS = 200  # of a trace; a page must stay small
@@ -147,7 +148,9 @@ class Site:
         """The benches, newest first."""
         return sorted(
             (
-                Reported(str(row["id"]), "", str(row["started"]), "", parse(row["report"], f"v_bench {row['id']}"))
+                Reported(
+                    str(row["id"]), "", str(row["started"]), "", withheld(parse(row["report"], f"v_bench {row['id']}"))
+                )
                 for row in self.rows("v_bench")
             ),
             key=lambda each: each.started,

@@ -290,6 +290,15 @@ def test_one_engine_under_two_names(roster: dict[str, EngineSpec]) -> None:
     assert (one.label, one.options) == ("fast", {"level": "avx2"})
 
 
+@pytest.mark.parametrize("written", ["wrong=none", "wrong#2=none", "none=none[level=avx2]"])
+def test_a_label_is_no_other_engines_name(roster: dict[str, EngineSpec], written: str) -> None:
+    """Reports, history and the gate know a row by its label alone: `wrong` would have the speed of `none`."""
+    roster = {**roster, "none": replace(roster["none"], accepts=("level",))}
+    with pytest.raises(InputError) as caught:
+        contestant(written, roster)
+    assert "is the name of" in str(caught.value) and caught.value.where == "--engines" and caught.value.remedy
+
+
 def test_the_order_is_drawn_by_the_seed(bench: Cells, tmp_path: Path) -> None:
     bench("none", "window", repeat=6, states=("cold",), seed=1)
     loads = [line[0] for line in log(tmp_path) if line[2] == "load"]

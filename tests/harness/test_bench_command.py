@@ -427,3 +427,12 @@ def test_wrong_axes_are_one_line_and_exit_2(
 ) -> None:
     code, _, err = bench(capsys, *SMALL, "--engine", "dat-bpe", *arguments)
     assert code == 2 and said in err and len(err.strip().splitlines()) == 1, err
+
+
+@pytest.mark.parametrize(("text", "said"), [("", "names nothing"), ("texts = []", "texts is empty")])
+def test_an_empty_suite_does_not_stand_for_everything(tmp_path: Path, text: str, said: str) -> None:
+    """Its defaults are two vocabularies, six texts and four entry points: hours that nobody asked for."""
+    file = tmp_path / "mine.toml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=said):
+        bench_suite(str(file))

@@ -301,3 +301,32 @@ def test_one_verdict_of_many() -> None:
 )
 def test_exit_codes(verdicts: tuple[str, ...], code: int) -> None:
     assert exit_code(verdicts) == code
+
+
+def test_a_figure_of_another_engine_of_the_package_is_void_by_its_own_ids() -> None:
+    """The ids of the claim's engine are right; those of the figure's engine are wrong on one text and right on the
+    other: it has no speed on any."""
+    cells = (
+        cell("english", row("fast", 1.0, 1.0, 1.0), row("other", 1.0, 1.0, 1.0), row("slow", 12.0, 12.0, 12.5)),
+        cell("code", row("fast", 1.0, 1.0, 1.0), row("other", verdict="void", detail="document 7"),
+             row("slow", 20.0, 20.0, 20.0)),
+    )
+    found = judge(claimed(ratio(10.0, engine="other")), evidence(*cells))
+    assert found["verdict"] == VOID
+    assert found["figures"][0]["why"] == "ids differ on code: document 7"
+    assert all(one["measured"] is None for one in found["figures"][0]["cells"])
+
+
+def test_a_crash_on_a_text_is_not_a_text_that_was_left_out() -> None:
+    crashed = cell("code", row("fast", verdict="crash", detail="SIGSEGV"), row("slow", 20.0, 20.0, 20.0))
+    found = judge(claimed(), evidence(BOTH[0], crashed))
+    assert found["verdict"] == PART
+    assert found["figures"][0]["why"] == "supported on english only; no answer on code"
+
+
+def test_a_proof_with_two_threads_hides_none_with_one() -> None:
+    proof = {"engine": "fast", "vocab": "v", "entry": "whole", "threads": 1, "domain": "neutral", "passed": False,
+             "verdicts": {"differ": 1}, "detail": "lengths: differ", "command": ""}
+    passed = {**proof, "threads": 2, "passed": True, "verdicts": {"match": 9}, "detail": ""}
+    report = {"cells": list(BOTH), "engines": [], "texts": [], "proofs": [proof, passed]}
+    assert judge(claimed(), evidence(reports=(report,)))["verdict"] == VOID

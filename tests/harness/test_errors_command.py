@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
 
 import pytest
+from tokassay.harness import history
 from tokassay.harness.cli import main
+from tokassay.harness.errors import InputError
+from tokassay.harness.store import Store
 
 WRONG = (["diff", "no-such-engine", "oracle", "--text", "a"], ["bench", "--text", "nonsense"])
 
@@ -25,3 +31,56 @@ def test_an_error_is_an_object_only_with_json(words: list[str], capsys: pytest.C
     assert printed.err == err
     for field in ("error", "where", "remedy"):
         assert found[field] and found[field] in err
+
+
+@pytest.mark.parametrize("verb", [["history"], ["gate", "--baseline", "last"]], ids=["history", "gate"])
+def test_a_foreign_store_is_named_and_no_mismatch(
+    verb: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its version and a table are a store's, its columns are not: that shows at the first query only."""
+    path = tmp_path / "foreign.sqlite"
+    with closing(sqlite3.connect(path)) as db:
+        db.executescript("CREATE TABLE run (id TEXT); PRAGMA user_version = 1;")
+    with pytest.raises(SystemExit) as told:
+        main([*verb, "--store", str(path), "--json"])
+    printed = capsys.readouterr()
+    found = json.loads(printed.out)
+    assert (told.value.code, found["exit_code"], found["where"]) == (5, 5, str(path))
+    assert "Traceback" not in printed.err and printed.err.count("\n") == 1
+
+
+def test_a_fault_of_ours_does_not_read_as_other_ids(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Python's own exit code for an exception is 1, which says that ids differ."""
+
+    def broken(_: Path) -> None:
+        raise ZeroDivisionError("planted")
+
+    monkeypatch.setattr(history, "reading", broken)
+    with pytest.raises(SystemExit) as told:
+        main(["history", "--json"])
+    printed = capsys.readouterr()
+    assert told.value.code == json.loads(printed.out)["exit_code"] == 5
+    assert "Traceback" in printed.err and "ZeroDivisionError: planted" in printed.err
+
+
+def test_another_programs_database_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "theirs.sqlite"
+    with closing(sqlite3.connect(path)) as db:
+        db.executescript("CREATE TABLE bench (x);")
+    before = path.read_bytes()
+    with pytest.raises(InputError, match="a database of something else"):
+        Store(path)
+    assert path.read_bytes() == before
+
+
+def test_a_hostile_name_in_an_error_does_nothing_to_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "a\x1b[31m\u202eb.sqlite"
+    with pytest.raises(SystemExit):
+        main(["history", "--store", str(file)])
+    told = capsys.readouterr().err
+    assert "a\\u{1B}[31m\\u{202E}b.sqlite: there is no store here" in told
+    assert "\x1b" not in told and "\u202e" not in told

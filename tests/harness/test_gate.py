@@ -352,6 +352,12 @@ def test_self_differences_are_held_to_those_of_before(
     (tmp_path / "old").write_text(json.dumps(report), encoding="utf-8")
     code, found = gate(made, capsys, *words)
     assert code == 0 and [each["way"] for each in found["self"]["first"]] == ["order"]
+    # A report in which nothing was asked agrees with everything, and that is said.
+    (tmp_path / "new").write_text(json.dumps({"schema": "tokassay.self/1", "rows": []}), encoding="utf-8")
+    (tmp_path / "old").write_text(json.dumps({**report, "rows": [{**row, "way": "order"}]}), encoding="utf-8")
+    words[3], words[5] = str(tmp_path / "new"), str(tmp_path / "old")
+    _, found = gate(made, capsys, *words)
+    assert found["not_comparable"] == ["1 self-difference of the baseline not asked, the first x gpt2 c order"]
 
 
 # ---- speed
@@ -456,6 +462,14 @@ def test_what_cannot_be_compared_is_said() -> None:
     few = compared(bench("b", {"x": [9000] * 2}), before)
     assert few.exit_code == 4 and few.speeds[0].verdict == "not resolvable"
     assert compared(bench("b", {"x": []}), bench("a", {"x": []})).exit_code == 4
+
+
+def test_a_bench_is_judged_of_the_vocabularies_that_are_named() -> None:
+    now, before = bench("b", {"x": [9000] * 7}, asked="cl"), bench("a", {"x": [1000] * 7}, asked="cl")
+    for contracts, code in (((), 3), (("gpt2",), 3), (("cl",), 3), (("another",), 4)):
+        found = Judgement()
+        judge_bench(found, now, before, 0.05, (), contracts)
+        assert found.exit_code == code, contracts
 
 
 def test_several_threads_are_compared_by_wall_time() -> None:

@@ -145,3 +145,21 @@ def test_an_empty_store_is_not_success(tmp_path: Path, capsys: pytest.CaptureFix
     with pytest.raises(SystemExit) as end:
         main(["history", "--store", str(tmp_path / "none")])
     assert end.value.code == 2
+
+
+def test_a_damaged_bench_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "s.sqlite"
+    store = Store(path)
+    add_bench(store, 7, 100)
+    store.db.execute("UPDATE bench SET report = '{'")
+    code, found = history(path, capsys)
+    assert code == 2 and found["where"].startswith(f"bench {7:012x} of ") and found["remedy"]
+
+
+def test_a_speed_without_a_passed_proof_is_no_point(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "s.sqlite"
+    store = Store(path)
+    add_bench(store, 1, 100)
+    store.db.execute("""UPDATE bench SET report = json_set(report, '$.proofs', json('[{"engine": "x", "entry": "whole",
+                        "threads": 1, "passed": false}]'))""")
+    assert history(path, capsys)[1]["series"] == []

@@ -322,3 +322,14 @@ def test_the_workflow_is_whole() -> None:
     # The store is what the next night is held to, so it must be kept whatever the night found.
     kept = [step for step in job["steps"] if "cache/save" in step.get("uses", "")]
     assert kept and all("always()" in step["if"] for step in kept)
+
+
+@pytest.mark.parametrize(("words", "said"), [(["--engine", "tiktokn"], "did you mean tiktoken?"),
+                                             (["--bench", "--text 'english"], "close what is quoted")])
+def test_wrong_use_is_told_before_anything_is_fetched(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str
+) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(["nightly", "--dir", str(tmp_path), *words])
+    assert end.value.code == 2 and said in capsys.readouterr().err
+    assert not (tmp_path / "nights").exists()

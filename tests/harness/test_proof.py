@@ -75,8 +75,18 @@ def test_a_key_covers_what_a_proof_depends_on(tmp_path: Path) -> None:
         light.key(who, asked, asked, "whole", 2, "neutral"),
         light.key(who, asked, asked, "whole", 1, "bytes"),
         full.key(who, asked, asked, "whole", 1, "neutral"),
+        # The light suite leaves out most long documents; another suite of the same corpora does not.
+        Gate(store, roster, replace(load_suite(LIGHT), name="mine")).key(who, asked, asked, "whole", 1, "neutral"),
         Gate(store, roster, load_suite(LIGHT), seed=1).key(who, asked, asked, "whole", 1, "neutral"),
     ]
     assert len(set(keys)) == len(keys)
     assert light.key(contestant("again=dat-bpe", roster), asked, asked, "whole", 1, "neutral") == keys[0]
+    store.close()
+
+
+@pytest.mark.parametrize("body", ["{}", "{", '{"passed": true}', "[]"])
+def test_a_damaged_proof_proves_nothing(tmp_path: Path, body: str) -> None:
+    roster, store = load_roster(), Store(tmp_path / "store.sqlite")
+    store.insert("proof", {"key": "k", "started": "now", "body": body})
+    assert Gate(store, roster, load_suite(LIGHT))._stored("k", contestant("dat-bpe", roster), "gpt2") is None
     store.close()

@@ -1,5 +1,8 @@
 """Suites: the named ones load; a wrong one is told with its place and a remedy."""
 
+from importlib.resources import files
+from pathlib import Path
+
 import pytest
 from tokassay.harness.errors import InputError
 from tokassay.harness.suites import load_suite, names, narrowed, parse
@@ -59,3 +62,13 @@ def test_an_unknown_suite_names_the_known_ones() -> None:
     with pytest.raises(InputError) as caught:
         load_suite("smok")
     assert "smoke" in caught.value.remedy
+
+
+def test_a_file_does_not_pass_for_a_suite_of_tokassay(tmp_path: Path) -> None:
+    """`--proof ./gate.toml` with one document would be a proof that every report calls `gate`."""
+    file = tmp_path / "gate.toml"
+    file.write_text("[[corpus]]\nspec = 'one.txt'\n", encoding="utf-8")
+    with pytest.raises(InputError, match="gate is a suite of tokassay"):
+        load_suite(str(file))
+    file.write_bytes(files("tokassay.harness").joinpath("presets", "gate.toml").read_bytes())
+    assert load_suite(str(file)).name == "gate"

@@ -429,8 +429,16 @@ def test_a_hostile_name_is_words_and_nothing_else() -> None:
     names = ["a$b$ \\frac{1}{2}", "<script>x</script>&", "line\x1b[31m\x00", "שלום \u202e", "'\"]]>"]
     chart = throughput([cell("t", name, 10 + at, 9, 11) for at, name in enumerate(names)])
     said = words(chart)
-    assert "a$b$ \\frac{1}{2}" in said and "line\ufffd[31m\ufffd" in said and "'\"]]>" in said
+    assert "a$b$ \\frac{1}{2}" in said and "line\\u{1B}[31m\\u{0}" in said and "'\"]]>" in said
+    assert "שלום \\u{202E}" in said
     assert len(marks(chart, "bar")) == 5 and chart.png().startswith(b"\x89PNG")
+
+
+def test_a_table_runs_nothing_in_a_spreadsheet(tmp_path: Path) -> None:
+    chart = throughput([cell("t", name, 10 + at, 9, 11) for at, name in enumerate(["=1+1", "@a", "plain"])])
+    chart.save(tmp_path, [])
+    lines = next(tmp_path.glob("*.csv")).read_text(encoding="utf-8").splitlines()[1:]
+    assert sorted(line.split(",")[1] for line in lines) == ["'=1+1", "'@a", "plain"]
 
 
 def test_a_smaller_file_says_the_same() -> None:
