@@ -27,6 +27,9 @@ KINDS = {
 LESS_IS_MORE = ("load_ms",)
 T = TypeVar("T")
 ROUNDING = 0.01  # of a quotient that the file states
+# A page, or a package whose own description says it (a package URL: the registry is its reader's).
+ADDRESSES = ("https://", "pkg:pypi/")
+KINDS_OF_ADDRESS = "give one of https://, or pkg:pypi/NAME@VERSION"
 
 
 @dataclass(frozen=True)
@@ -244,7 +247,7 @@ def check(claim: Claim, where: str) -> None:
     for name in ("vendor", "summary", "date", "hardware", "corpus", "baseline", "entry_point"):
         _must(getattr(claim, name).strip(), f"{name} is empty", where, f"state it, or that the source does not: {name}")
     for source in (claim.source, *claim.further):
-        _must(source.address.startswith("https://"), f"{source.address!r} is no address", where, "give one of https://")
+        _must(source.address.startswith(ADDRESSES), f"{source.address!r} is no address", where, KINDS_OF_ADDRESS)
         _day(source.read, where)
     _must(claim.figures, "has no [[figure]]", where, "add one")
     _must((claim.here is None) == bool(claim.not_here), "needs either [here] or not_here", where, "give one of the two")

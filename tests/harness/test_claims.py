@@ -47,7 +47,8 @@ def test_a_claim_is_complete(claim: Claim) -> None:
         assert len(text) > 2 and text == text.strip()
     assert re.fullmatch(r"\d{4}-\d{2}(-\d{2})?", claim.date)
     for source in (claim.source, *claim.further):
-        assert source.title and source.address.startswith("https://") and date.fromisoformat(source.read) <= TODAY
+        assert source.title and source.address.startswith(("https://", "pkg:pypi/"))
+        assert date.fromisoformat(source.read) <= TODAY
     assert all(figure.says and figure.name for figure in claim.figures)
     for figure in claim.figures:
         assert figure.floor is not None or figure.kind == "other"
@@ -99,7 +100,7 @@ GOOD = (FOLDER / "gigatoken.toml").read_text("utf-8")
         ('kind = "ratio"\nvalue = 1000.0', 'kind = "speed"\nvalue = 1000.0', "speed is no kind"),
         ('entry = "batch-flat"', 'entry = "batch"', "batch is no entry point"),
         ('state = "warm"', 'state = "tepid"', "tepid is no state"),
-        ("https://pypi.org", "pypi.org", "is no address"),
+        ("pkg:pypi/", "pypi/", "is no address"),
         ('read = "2026-11-30"', 'read = "yesterday"', "is no day"),
         ('value = 1000.0\nagainst = "tokenizers"', "value = 1000.0", "has no baseline"),
         ("size = 4_000_000", 'size = "4 MB"', "is not of type int"),
