@@ -12,7 +12,7 @@ import sqlite3
 import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from statistics import median
 from typing import Any
 
@@ -30,6 +30,7 @@ VERIFIED = frozenset({"match", "declared"})
 RANK = {"match": 0, "declared": 0, "reject": 1, "unsupported": 2, **dict.fromkeys(FAILED, 3)}
 TOLERANCE = 0.05  # a machine's mood from one night to the next is no slow-down
 CONFIDENCE = 0.95
+COMPARED = ("same", "slower", "faster", "lost")  # verdicts of speeds that could be compared
 DRAWS = 2000
 
 CellKey = tuple[str, str, str, str, str, str]  # engine, contract, specials, corpus, domain, operation
@@ -84,6 +85,7 @@ class Speed:
     low: float | None = None
     high: float | None = None
     why: str = ""
+    asked: str = ""  # the vocabulary, as it was asked for
 
 
 @dataclass
@@ -105,6 +107,7 @@ class Judgement:
     bench_baseline: str | None = None
     tolerance: float = TOLERANCE
     speeds: list[Speed] = field(default_factory=list)
+    named: frozenset[str] = frozenset()  # engines and contracts that were asked for by name
     incomparable: list[str] = field(default_factory=list)  # why speeds, or some engines', cannot be compared
 
     @property
@@ -123,11 +126,22 @@ class Judgement:
     @property
     def compared(self) -> int:
         """Cells whose speeds could be compared."""
-        return sum(speed.verdict in ("same", "slower", "faster", "lost") for speed in self.speeds)
+        return sum(speed.verdict in COMPARED for speed in self.speeds)
+
+    @property
+    def unjudged(self) -> list[str]:
+        """Of the names that were asked for, those of which nothing could be compared."""
+        judged = {name for cell in self.cells if cell.common for name in (cell.engine, cell.contract)}
+        judged |= {row[name] for row in self.absent for name in ("engine", "contract")}
+        for speed in self.speeds:
+            if speed.verdict in COMPARED:
+                judged |= {speed.engine, speed.vocab, speed.asked}
+        return sorted(self.named - judged)
 
     @property
     def exit_code(self) -> int:
-        """4 where there is no common block; then 1; then 3; then 4 where nothing was verified or measured."""
+        """4 where there is no common block; then 1; then 3; then 4 where nothing was verified or measured, or nothing
+        of what was asked for by name."""
         if self.run is not None and not self.common:
             return NOTHING
         if self.mismatch:
@@ -135,7 +149,7 @@ class Judgement:
         if any(speed.verdict == "slower" for speed in self.speeds):
             return REGRESSION
         nothing = (self.run is not None and not self.verified) or (self.bench is not None and not self.compared)
-        return NOTHING if nothing or (self.run is None and self.bench is None) else AGREED
+        return NOTHING if nothing or self.unjudged or (self.run is None and self.bench is None) else AGREED
 
     def sentences(self) -> list[str]:
         """What was found, the worst first; each is true of the figures by being made from them."""
@@ -170,6 +184,7 @@ class Judgement:
         for word in ("new", "healed", "first"):
             text = "self-difference that was asked for the first time" if word == "first" else f"{word} self-difference"
             said += [f"{text}: {own(row)}" for row in self.own.get(word, ())]
+        said += [f"nothing could be compared of {name}, which was asked for" for name in self.unjudged]
         said += [f"not comparable: {why}" for why in self.incomparable]
         if self.bench is not None:
             found = Counter(speed.verdict for speed in self.speeds)
@@ -378,11 +393,13 @@ def judge_bench(
         found.incomparable.append(f"{now.id} was measured on {here}, {before.id} on {there}")
         return
     mine, theirs = (_measured(one.report, engines, contracts) for one in (now, before))
+    asked_as = {str(cell["vocab"]): str(cell.get("asked", "")) for cell in now.report.get("cells", ())}
     asked = {key[0] for key in mine}
     for engine in sorted({key[0] for key in theirs} - asked):
         found.incomparable.append(f"{engine} is in {before.id} and not in {now.id}")
     for key, (row, threads) in mine.items():
-        found.speeds.append(compare(key, row, theirs[key][0] if key in theirs else None, threads, tolerance))
+        speed = compare(key, row, theirs[key][0] if key in theirs else None, threads, tolerance)
+        found.speeds.append(replace(speed, asked=asked_as.get(speed.vocab, "")))
     gone = [key for key in theirs if key not in mine and key[0] in asked]
     if gone:
         found.incomparable.append(

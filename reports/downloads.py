@@ -45,6 +45,9 @@ def views(paths: Iterable[Path]) -> dict[str, pd.DataFrame]:
                     where=str(path),
                     remedy="the store is damaged: run the audit again into a new store",
                 ) from None
+    for frame in parts.get("v_measurement", ()):  # as the schema says it; a store can be edited
+        figures = [name for name in frame.columns if name in ("cpu_ns", "ns") or name.startswith("mb_s")]
+        frame.loc[frame["verdict"] != "exact", figures] = None
     # A frame without rows has columns without types, which would make those of the others objects.
     return {
         name: pd.concat([each for each in found if len(each)] or found[:1], ignore_index=True)

@@ -110,7 +110,7 @@ def judgement(
         raise InputError(
             "no baseline", where="tokassay gate", remedy="give --baseline RUN, --bench-baseline ID, or both"
         )
-    found = Judgement()
+    found = Judgement(named=frozenset([*engines, *contracts]))
     with closing(history.reading(store)) as db:
         if baseline is not None:
             known = history.runs(db)

@@ -249,6 +249,20 @@ def test_what_is_found_where_the_baseline_had_no_time_is_no_regression(made: Mad
     assert worse.exit_code == 1 and len(worse.new) == 1 and not worse.first
 
 
+@pytest.mark.parametrize("name", ["--engine", "--vocab"])
+def test_a_name_of_which_nothing_is_compared_does_not_pass(
+    made: Made, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    """A misspelled name beside a right one: what was to be watched is not."""
+    made.run("aa", {"engine": "x"})
+    made.run("bb", {"engine": "x"})
+    right = {"--engine": "x", "--vocab": "gpt2"}[name]
+    code, found = gate(made, capsys, "--baseline", "aa", name, right)
+    assert code == 0
+    code, found = gate(made, capsys, "--baseline", "aa", name, right, name, "xx")
+    assert code == 4 and "nothing could be compared of xx, which was asked for" in found["sentences"]
+
+
 def test_rows_asked_again_are_counted_by_reason(made: Made) -> None:
     made.run("a", {"engine": "x", "key": "k1"}, {"engine": "y", "rows": [[1, "crash", None]], "key": "k2"})
     first = made.store.db.execute("SELECT id FROM result WHERE key = 'k1'").fetchone()[0]

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import copy
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
+from tokassay.harness.store import Store
 from tokassay.reports.charts.sources import measurements, parse
+from tokassay.reports.downloads import views
 from tokassay.reports.withheld import withheld
 
 
@@ -71,8 +75,17 @@ def test_a_proof_with_one_thread_is_none_with_two(report: dict[str, Any]) -> Non
 
 
 def test_charts_draw_what_is_left(report: dict[str, Any]) -> None:
-    import json
-
     report["proofs"][1]["passed"] = False
     table = measurements(parse(json.dumps(report), "a file"))
     assert list(table["mb_s"].fillna(0)) == [20.0, 0.0] and list(table["verdict"]) == ["exact", "void"]
+
+
+def test_downloads_have_no_figure_of_a_void_row(report: dict[str, Any], tmp_path: Path) -> None:
+    report["cells"][0]["engines"][1]["verdict"] = "void"
+    store = Store(tmp_path / "s.sqlite")
+    row = {"id": "a", "started": "s", "finished": "f", "command": "c", "tokassay": "0", "exit_code": 0}
+    store.add_bench({**report, **row})
+    store.close()
+    table = views([tmp_path / "s.sqlite"])["v_measurement"].set_index("engine")
+    figures = ["cpu_ns", "ns", "mb_s", "mb_s_low", "mb_s_high"]
+    assert table.loc["a", figures].notna().all() and table.loc["b", figures].isna().all()
