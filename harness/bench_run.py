@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import shlex
+import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
@@ -54,7 +55,7 @@ from tokassay.harness.bench_report import SCHEMA, cell_json, means, measured
 from tokassay.harness.bench_sweep import describe, points
 from tokassay.harness.bench_threads import run_threads
 from tokassay.harness.environment import capture
-from tokassay.harness.errors import AGREED, NOTHING, InputError
+from tokassay.harness.errors import AGREED, INFRASTRUCTURE, NOTHING, InputError
 from tokassay.harness.hosts import ORACLE, find_spec, nearest, open_host
 from tokassay.harness.load import Loaded, load_vocabulary
 from tokassay.harness.page_cache import drop
@@ -171,7 +172,11 @@ def run(plan: Plan, console: Console) -> dict[str, Any]:
             report["ranking"] = rankings(report["cells"], [one.label for one in who if one.spec.home == OURS])
         report["finished"] = datetime.now(UTC).isoformat(timespec="seconds")
         report["exit_code"] = AGREED if measured(report) else NOTHING
-        store.add_bench(report)
+        try:
+            store.add_bench(report)
+        except sqlite3.Error as error:  # a full disk, say: what took hours is shown all the same
+            report["exit_code"] = INFRASTRUCTURE
+            console.print(f"tokassay: {plan.store}: the run could not be kept ({error})", markup=False, highlight=False)
     return report
 
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import pandas as pd
 from tokassay.reports.errors import ReportError
-from tokassay.reports.read import open_store
+from tokassay.reports.read import open_store, parse
+from tokassay.reports.withheld import withheld
 
 FORMATS = ("csv", "parquet", "json")
 
@@ -45,14 +46,29 @@ def views(paths: Iterable[Path]) -> dict[str, pd.DataFrame]:
                     where=str(path),
                     remedy="the store is damaged: run the audit again into a new store",
                 ) from None
-    for frame in parts.get("v_measurement", ()):  # as the schema says it; a store can be edited
-        figures = [name for name in frame.columns if name in ("cpu_ns", "ns") or name.startswith("mb_s")]
-        frame.loc[frame["verdict"] != "exact", figures] = None
+    for frame, reports in zip(parts.get("v_measurement", ()), parts.get("v_bench", ()), strict=False):
+        only_proved(frame, reports)
     # A frame without rows has columns without types, which would make those of the others objects.
     return {
         name: pd.concat([each for each in found if len(each)] or found[:1], ignore_index=True)
         for name, found in parts.items()
     }
+
+
+def only_proved(measurements: pd.DataFrame, benches: pd.DataFrame) -> None:
+    """Take from rows of v_measurement the figures that `withheld` takes from the reports they are made of, in place."""
+    verdicts = [
+        (str(row["verdict"]), str(row.get("detail", "")))
+        for text in benches["report"]
+        for cell in withheld(parse(text, "v_bench.report")).get("cells") or ()
+        for row in cell.get("engines") or ()
+    ]
+    if measurements.empty:
+        return
+    if len(verdicts) == len(measurements):  # the view has the rows of each report in their order
+        measurements[["verdict", "detail"]] = verdicts
+    figures = [name for name in measurements.columns if name in ("cpu_ns", "ns") or name.startswith("mb_s")]
+    measurements.loc[measurements["verdict"] != "exact", figures] = None
 
 
 def inert(value: Any) -> Any:

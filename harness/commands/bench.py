@@ -145,7 +145,7 @@ def bench(
 
     A build has a speed only where it passed the gate suite of its contract by the entry point that is timed. Each
     repetition is a fresh process on processors of its own. Exit codes: 0 measured (a void row is shown and is no
-    failure), 2 wrong use, 4 nothing was measured.
+    failure), 2 wrong use, 4 nothing was measured, 5 the run could not be kept in the store.
     """
     import secrets
     from dataclasses import replace
@@ -153,7 +153,7 @@ def bench(
     from rich.console import Console
     from tokassay.harness.bench_run import Plan, processor, run
     from tokassay.harness.bench_suite import bench_suite
-    from tokassay.harness.errors import AGREED, NOTHING, InputError
+    from tokassay.harness.errors import InputError
 
     if figure is not None and figure.suffix not in (".svg", ".png"):
         raise InputError(f"{figure} is neither .svg nor .png", where="--figure", remedy="give FILE.svg")
@@ -210,7 +210,7 @@ def bench(
         print_json(report)
     else:
         show(report, tokens)
-    raise typer.Exit(AGREED if report["exit_code"] == 0 else NOTHING)
+    raise typer.Exit(report["exit_code"])
 
 
 def spelled(context: typer.Context) -> str:
@@ -276,6 +276,7 @@ def show(report: dict[str, Any], ids: bool) -> None:
     from rich.table import Table
     from rich.text import Text
     from tokassay.harness.bench_report import tables, voids
+    from tokassay.harness.errors import NOTHING
 
     console = Console(highlight=False)
     if not console.is_terminal:
@@ -291,7 +292,7 @@ def show(report: dict[str, Any], ids: bool) -> None:
         console.print(one, markup=False)
     for warned in report["warnings"]:
         console.print(f"imprecise: {warned['what']}; {warned['remedy']}", markup=False)
-    if report["exit_code"]:
+    if report["exit_code"] == NOTHING:
         console.print("nothing was measured", markup=False)
 
 

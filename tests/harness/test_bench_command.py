@@ -23,6 +23,7 @@ from tokassay.harness.bench_suite import bench_suite, suites
 from tokassay.harness.commands.bench import words
 from tokassay.harness.errors import InputError
 from tokassay.harness.load import load_vocabulary
+from tokassay.harness.store import Store
 from tokassay.harness.texts import kinds
 from tokassay.reports.json import schema
 
@@ -436,3 +437,21 @@ def test_an_empty_suite_does_not_stand_for_everything(tmp_path: Path, text: str,
     file.write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=said):
         bench_suite(str(file))
+
+
+def test_what_was_measured_is_shown_where_it_cannot_be_kept(
+    capsys: pytest.CaptureFixture[str], workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(Store, "add_bench", full)
+    (workspace / "kept.txt").write_text("".join(f"a line and {n}\n" for n in range(200)), "utf-8")
+    code, out, err = bench(
+        capsys, "--corpus", "kept.txt@lines", "--size", "0.01", "--cpu", CPU, "--repeat", "1", "--vocab", "gpt2",
+        "--engine", "dat-bpe", "--entry", "whole", "--state", "cold", "--json",
+    )
+    found = json.loads(out)
+    assert code == found["exit_code"] == 5 and "database or disk is full" in err
+    jsonschema.validate(found, json.loads(schema("bench")))
+    assert found["cells"][0]["engines"][0]["mb_s"]

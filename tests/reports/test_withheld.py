@@ -80,12 +80,20 @@ def test_charts_draw_what_is_left(report: dict[str, Any]) -> None:
     assert list(table["mb_s"].fillna(0)) == [20.0, 0.0] and list(table["verdict"]) == ["exact", "void"]
 
 
-def test_downloads_have_no_figure_of_a_void_row(report: dict[str, Any], tmp_path: Path) -> None:
-    report["cells"][0]["engines"][1]["verdict"] = "void"
+@pytest.mark.parametrize("edited", ["verdict", "proof"])
+def test_downloads_have_no_figure_of_a_void_row(report: dict[str, Any], tmp_path: Path, edited: str) -> None:
+    whole = copy.deepcopy(report)
+    if edited == "verdict":
+        report["cells"][0]["engines"][1]["verdict"] = "void"
+    else:
+        report["proofs"][1]["passed"] = False
     store = Store(tmp_path / "s.sqlite")
-    row = {"id": "a", "started": "s", "finished": "f", "command": "c", "tokassay": "0", "exit_code": 0}
-    store.add_bench({**report, **row})
+    for name, one in (("a", whole), ("b", report)):
+        row = {"id": name, "started": "s", "finished": "f", "command": "c", "tokassay": "0", "exit_code": 0}
+        store.add_bench({**one, **row})
     store.close()
-    table = views([tmp_path / "s.sqlite"])["v_measurement"].set_index("engine")
+    table = views([tmp_path / "s.sqlite"])["v_measurement"].set_index(["bench", "engine"])
     figures = ["cpu_ns", "ns", "mb_s", "mb_s_low", "mb_s_high"]
-    assert table.loc["a", figures].notna().all() and table.loc["b", figures].isna().all()
+    assert list(table.index[table["verdict"] == "void"]) == [("b", "b")]
+    for place, row in table.iterrows():
+        assert row[figures].isna().all() if place == ("b", "b") else row[figures].notna().all(), place
