@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tokassay.reports.charts import COLOURS
+from tokassay.reports.charts.style import BLUE as OWN
+from tokassay.reports.charts.style import SKY as LEFT_OUT
+from tokassay.reports.charts.style import VERMILION as CLAIMED
 
-OWN, LEFT_OUT, CLAIMED = COLOURS[0], COLOURS[5], COLOURS[1]
 SPAN = 12.0  # greatest over least from which an axis is logarithmic
 WIDTH, ROW, HEAD = 5.4, 0.27, 0.95  # inches: narrow enough that a phone shows the words
 UNITS = {"ratio": "times {against}", "mb_s": "MB/s", "ids_s": "million ids a second", "load_ms": "ms"}
