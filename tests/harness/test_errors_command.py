@@ -12,6 +12,7 @@ from tokassay.harness import history
 from tokassay.harness.cli import main
 from tokassay.harness.errors import InputError
 from tokassay.harness.store import Store
+from tokassay.reports.opening import VIEWS
 
 WRONG = (["diff", "no-such-engine", "oracle", "--text", "a"], ["bench", "--text", "nonsense"])
 
@@ -37,10 +38,11 @@ def test_an_error_is_an_object_only_with_json(words: list[str], capsys: pytest.C
 def test_a_foreign_store_is_named_and_no_mismatch(
     verb: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Its version and a table are a store's, its columns are not: that shows at the first query only."""
+    """Its version, a table and the views' names are a store's, its columns are not: that shows at the first query."""
     path = tmp_path / "foreign.sqlite"
+    views = "".join(f"CREATE VIEW {view} AS SELECT id FROM run;" for view in VIEWS)
     with closing(sqlite3.connect(path)) as db:
-        db.executescript("CREATE TABLE run (id TEXT); PRAGMA user_version = 1;")
+        db.executescript(f"CREATE TABLE run (id TEXT); {views} PRAGMA user_version = 1;")
     with pytest.raises(SystemExit) as told:
         main([*verb, "--store", str(path), "--json"])
     printed = capsys.readouterr()

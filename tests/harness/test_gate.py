@@ -319,7 +319,7 @@ def test_wrong_use(made: Made, capsys: pytest.CaptureFixture[str], tmp_path: Pat
             main(["gate", "--store", str(made.path), *words])
         assert end.value.code == 2, words
         assert said in capsys.readouterr().err, words
-    for path, said in ((tmp_path / "none.sqlite", "no store here"), (Path(__file__), "cannot be read as a store")):
+    for path, said in ((tmp_path / "none.sqlite", "no store here"), (Path(__file__), "not a readable store")):
         with pytest.raises(SystemExit) as end:
             main(["gate", "--store", str(path), "--baseline", "aa"])
         assert end.value.code == 2 and said in capsys.readouterr().err
