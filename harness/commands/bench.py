@@ -278,6 +278,7 @@ def show(report: dict[str, Any], ids: bool) -> None:
     from rich.text import Text
     from tokassay.harness.bench_report import tables, voids
     from tokassay.harness.errors import NOTHING
+    from tokassay.reports.thin import thin
 
     console = Console(highlight=False)
     if not console.is_terminal:
@@ -291,6 +292,8 @@ def show(report: dict[str, Any], ids: bool) -> None:
         console.print(made)
     for one in voids(report):
         console.print(one, markup=False)
+    if words := thin(report):
+        console.print(words, markup=False)
     for warned in report["warnings"]:
         console.print(f"imprecise: {warned['what']}; {warned['remedy']}", markup=False)
     if report["exit_code"] == NOTHING:
