@@ -331,8 +331,9 @@ def test_the_workflow_is_whole() -> None:
                                              (["--bench", "--text english,nosuch"], "no kind of text is called nosuch"),
                                              (["--bench", "--text 'english"], "close what is quoted")])
 def test_wrong_use_is_told_before_anything_is_fetched(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, words: list[str], said: str
 ) -> None:
+    monkeypatch.setattr(nightly, "run", lambda *_: pytest.fail("the first stage was begun"))
     with pytest.raises(SystemExit) as end:
         main(["nightly", "--dir", str(tmp_path), *words])
     assert end.value.code == 2 and said in capsys.readouterr().err
