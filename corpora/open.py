@@ -171,10 +171,16 @@ def open_corpus(
         return SOURCES[kind][0](Asked(spec, argument, seed, tokens, tuple(specials)))
     if spec in real_names():
         return open_real(spec, spec)
+    check_spec(spec)
+    return open_path(spec)
+
+
+def check_spec(spec: str) -> None:
+    """Raise the CorpusError of `open_corpus` for a spec that is no source, no catalogue name and no path."""
+    kind = spec.partition(":")[0]
     path, _, _ = split_spec(spec)
-    if os.sep in spec or "/" in spec or path.exists():
-        return open_path(spec)
-    raise CorpusError(f"unknown corpus {spec!r}", where=spec, remedy=_nearest(kind))
+    if kind not in SOURCES and spec not in real_names() and not ("/" in spec or os.sep in spec or path.exists()):
+        raise CorpusError(f"unknown corpus {spec!r}", where=spec, remedy=_nearest(kind))
 
 
 def _nearest(kind: str) -> str:

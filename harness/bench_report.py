@@ -14,6 +14,7 @@ from tokassay.harness.bench import Result
 from tokassay.harness.bench_rank import KEY, key_of
 from tokassay.harness.bench_sweep import knee, speeds
 from tokassay.harness.rates import EXACT, geometric_mean, row_json
+from tokassay.reports.thin import thin
 
 SCHEMA = "tokassay.bench/2"
 OURS = "◆"  # the mark of our own engine
@@ -117,13 +118,21 @@ def _why(place: str, engine: str, verdict: str, detail: str, command: str = "") 
 def tables(report: dict[str, Any], *, tokens: bool = False) -> list[Table]:
     """All tables of a report, in order. `tokens`: millions of ids a second beside each speed."""
     if report["switches"]:
-        return [switch_table(report), *ablation_tables(report)]
+        return [switch_table(report), *_noted(ablation_tables(report), report)]
     if report.get("sweep"):
-        return sweep_tables(report)
-    return [
+        return _noted(sweep_tables(report), report)
+    made = [
         *speed_tables(report, tokens=tokens), *ranking_tables(report), *memory_tables(report), *load_tables(report),
-        *growth_tables(report), *thread_tables(report), *proof_tables(report),
+        *growth_tables(report), *thread_tables(report),
     ]  # fmt: skip
+    return [*_noted(made, report), *proof_tables(report)]
+
+
+def _noted(made: list[Table], report: Mapping[str, Any]) -> list[Table]:
+    """Tables of figures, each with the note on a suite that proves too little."""
+    for table in made:
+        table.notes += [words] if (words := thin(report)) else []
+    return made
 
 
 def speed_tables(report: dict[str, Any], *, tokens: bool = False) -> list[Table]:

@@ -63,8 +63,9 @@ from tokassay.harness.precision import Watch
 from tokassay.harness.proof import LIGHT, Gate, build_of, versioned
 from tokassay.harness.rates import VOID
 from tokassay.harness.store import Store
-from tokassay.harness.suites import Suite, load_suite
+from tokassay.harness.suites import Suite, lacking, load_suite
 from tokassay.harness.texts import Half, Text, entries_of, kinds, load_corpus, load_text, missing
+from tokassay.reports.thin import thin
 
 VOCABULARIES = ("gpt2", "cl100k")
 TEXTS = ("english", "verses", "code", "mixed", "cjk", "unique")
@@ -148,6 +149,7 @@ def run(plan: Plan, console: Console) -> dict[str, Any]:
         "texts": [],
         "switches": [vars(one) for one in switches],
         "sweep": describe(who) if plan.sweep else None,
+        "gate": {"suite": suite.name, "lacks": list(lacking(suite))},
         "proofs": [],
         "cells": [],
         "ranking": [],
@@ -167,8 +169,9 @@ def run(plan: Plan, console: Console) -> dict[str, Any]:
         watch.stop()
         report["warnings"] = watch.warnings
         report["references"] = sorted(reference.sources)
-        report["means"] = means(report["cells"], report["subject"])
-        if not plan.ablation and not plan.sweep:
+        if not thin(report):
+            report["means"] = means(report["cells"], report["subject"])
+        if not plan.ablation and not plan.sweep and not thin(report):
             report["ranking"] = rankings(report["cells"], [one.label for one in who if one.spec.home == OURS])
         report["finished"] = datetime.now(UTC).isoformat(timespec="seconds")
         report["exit_code"] = AGREED if measured(report) else NOTHING

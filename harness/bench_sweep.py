@@ -5,7 +5,6 @@ Each size is a contestant of an ordinary bench: fresh processes in turns, ids ve
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,11 +13,11 @@ from tokassay.engines.roster import EngineSpec
 from tokassay.harness.bench import Contestant
 from tokassay.harness.hosts import find_spec
 from tokassay.harness.rates import EXACT
+from tokassay.reports.knee import knee as rule
 
 OPTION = "cache_bits"
 BITS = (0, *range(8, 21))  # 0: no cache at all
 ENTRY_BYTES = 32  # engines/dat_bpe/csrc/cache.h
-KNEE = 0.95
 PROCESSOR = Path("/sys/devices/system/cpu/cpu0/cache")
 
 
@@ -62,38 +61,24 @@ def speeds(cell: Mapping[str, Any]) -> list[dict[str, float] | None]:
     return [row["mb_s"] if row["verdict"] == EXACT else None for row in cell["engines"]]
 
 
-def chart(path: Path, report: Mapping[str, Any]) -> None:
-    """The sweep drawn: speed over entries, a line a text and state, the knees marked. Raises OSError."""
-    from tokassay.reports.charts import Line, Mark, lines
-
-    sweep = report["sweep"]
-    made = []
-    for cell in report["cells"]:
-        found = dict(zip((point["bits"] for point in sweep["points"]), speeds(cell), strict=True))
-        name = ", ".join((cell["vocab"], cell["text"], cell["state"]))
-        x = [bits for bits, speed in found.items() if bits and speed]
-        rows = [speed for bits, speed in found.items() if bits and speed]
-        made.append(
-            Line(
-                name, x, [row["median"] for row in rows], [row["min"] for row in rows], [row["max"] for row in rows],
-                mark=knee(cell, sweep), level=(found.get(0) or {}).get("median"), dashed=cell["state"] != "warm",
-            )
-        )
-    caches = sweep["processor"].items()
-    marks = [Mark(math.log2(size / ENTRY_BYTES), f"{level}: {size >> 10:,} KiB") for level, size in caches]
-    lines(
-        path, made, marks, title="Pretoken cache: speed over its number of entries",
-        x_label="entries (32 bytes each)", y_label="MB of input a second of CPU time",
-        note="diamond: the smallest cache with 95 % of the best median; dotted: without a cache",
-    )
-
-
 def knee(cell: Mapping[str, Any], sweep: Mapping[str, Any]) -> int | None:
     """The bits of the smallest cache with 95 % of the best median; None without a figure."""
-    medians = {
-        point["bits"]: speed["median"]
-        for point, speed in zip(sweep["points"], speeds(cell), strict=True)
-        if point["bits"] and speed
-    }
-    best = max(medians.values(), default=0.0)
-    return min((bits for bits, median in medians.items() if median >= KNEE * best), default=None)
+    found = zip(sweep["points"], speeds(cell), strict=True)
+    medians = {point["bits"]: speed["median"] for point, speed in found if point["bits"] and speed}
+    return rule(medians) if medians else None
+
+
+def draw(path: Path, report: Mapping[str, Any]) -> tuple[list[Path], list[str]]:
+    """Draw the report's sweep: into `path` (.svg or .png), or, of several vocabularies and entry points, each into a
+    file beside it that is named after them. Returns the files, and why something has none. Raises OSError."""
+    from tokassay.reports.charts.gallery import draw as gallery
+    from tokassay.reports.charts.sources import Sources
+
+    drawn = gallery(Sources(benches=[report]), only=["cache"])
+    made = []
+    for chart in drawn.charts:
+        name = chart.name.removeprefix("cache-")
+        place = path if len(drawn.charts) == 1 else path.with_stem(f"{path.stem}-{name}")
+        place.write_bytes(chart.png() if path.suffix == ".png" else chart.svg().encode())
+        made.append(place)
+    return made, [reason for _, reason in drawn.absent]

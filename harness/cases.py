@@ -140,7 +140,7 @@ def of_divergence(name: str, store: Path) -> Shown:
 
 def _rows(store: Path, run: str, ordinal: int) -> list[tuple[str, str, str, str]]:
     """Engine, contract's name, input (hex) and command of the divergence; an empty list where there is none."""
-    from tokassay.reports.read import find_run, open_store
+    from tokassay.reports.opening import find_run, open_store
 
     with closing(open_store(store)) as db:
         query = "SELECT engine, contract, input, command FROM v_divergence WHERE run = ? AND ordinal = ?"

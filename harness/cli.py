@@ -12,6 +12,7 @@ import threading
 from collections.abc import Sequence
 from importlib import import_module, metadata
 from types import FrameType
+from typing import Any, NoReturn
 
 # verb -> module under harness/commands; a module holds `app`, a typer.Typer (one command or a group).
 VERBS = {
@@ -77,8 +78,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _terminated)
     try:
-        app(args=words, standalone_mode=True)
+        # An exit code where a command has left with one; what the option parser refuses is raised.
+        raise SystemExit(app(args=words, prog_name="tokassay", standalone_mode=False) or 0)
     except Exception as error:
+        if hasattr(error, "format_message"):
+            refused(error, words)
         # Input errors of any package carry `where` and `remedy`; everything else is a bug and keeps its traceback.
         code, where, remedy = getattr(error, "exit_code", USAGE), getattr(error, "where", ""), BUG
         said = described = str(error)
@@ -105,6 +109,17 @@ def main(argv: Sequence[str] | None = None) -> None:
         if "--json" in words and not getattr(error, "told", False):
             print(error_object(described, where, remedy, code))
         raise SystemExit(code) from None
+
+
+def refused(error: Any, words: Sequence[str]) -> NoReturn:
+    """What the option parser says against a command line, and the object of `--json`."""
+    from typer.rich_utils import rich_format_error
+
+    rich_format_error(error)
+    if "--json" in words:
+        where = error.ctx.command_path if getattr(error, "ctx", None) else "tokassay"
+        print(error_object(error.format_message(), where, f"see {where} --help", USAGE))
+    raise SystemExit(USAGE)
 
 
 def store_of(words: Sequence[str]) -> str:

@@ -17,7 +17,8 @@ from tokassay.harness.budget import FOR_TIME
 from tokassay.harness.divergences import FAILED
 from tokassay.harness.errors import InputError
 from tokassay.harness.explain import NOT_ISOLATED
-from tokassay.harness.store import REUSABLE, SCHEMA_VERSION
+from tokassay.harness.store import REUSABLE
+from tokassay.reports.opening import open_store
 from tokassay.reports.withheld import withheld
 
 LAST, PREVIOUS = "last", "previous"
@@ -89,22 +90,9 @@ class Point:
 
 
 def reading(path: Path) -> sqlite3.Connection:
-    """A store opened for reading. Raises InputError where it is missing, no store, or of another schema."""
-    where = str(path)
-    if not path.is_file():
-        raise InputError("there is no store here", where=where, remedy="run `tokassay audit` first, or give --store")
-    try:
-        db = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
-        version = int(db.execute("PRAGMA user_version").fetchone()[0])
-        tables = {row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    except sqlite3.Error as error:
-        raise InputError(
-            f"cannot be read as a store ({error})", where=where, remedy="give the file of an audit"
-        ) from None
-    if version != SCHEMA_VERSION or "run" not in tables:
-        db.close()
-        said = f"has schema {version}, this tokassay reads {SCHEMA_VERSION}" if version else "is no store"
-        raise InputError(said, where=where, remedy="name another file with --store")
+    """A store opened for reading, its rows by name. Raises ReportError where it is missing, no store, or of another
+    schema."""
+    db = open_store(path)
     db.row_factory = sqlite3.Row
     return db
 

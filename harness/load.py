@@ -67,6 +67,14 @@ def load_vocabulary(
     return _load_file(path.name, path, None, pattern, specials)
 
 
+def check_name(name: str) -> None:
+    """Raise the InputError of `load_vocabulary` for what is neither a known encoding nor there; nothing is read."""
+    bare, _, algorithm = name.rpartition("@")
+    wanted = bare if bare and algorithm in OTHER_ALGORITHMS else name
+    if known.find(wanted) is None and not Path(wanted).is_file():
+        _inside(Path(wanted), wanted)
+
+
 def under(algorithm: str | None, names: tuple[str, ...]) -> tuple[str, ...]:
     """Vocabulary names under another algorithm, as `load_vocabulary` takes them; None: as they are."""
     if algorithm is None:

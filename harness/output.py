@@ -34,11 +34,16 @@ def check_new(path: Path, option: str, *, replace: bool) -> None:
     """Raise InputError where `path` cannot be written, or is there and was not meant to be replaced."""
     if path.is_dir():
         raise InputError("a folder", where=f"{option} {path}", remedy="name a file")
+    check_absent(path, option, replace=replace)
+    check_output(path, option)
+
+
+def check_absent(path: Path, option: str, *, replace: bool) -> None:
+    """Raise InputError where `path` is there and was not meant to be replaced."""
     if path.exists() and not replace:
         raise InputError(
             "is there already", where=f"{option} {path}", remedy="give --replace, or name another file"
         )
-    check_output(path, option)
 
 
 def write_whole(path: Path, data: bytes, option: str) -> None:

@@ -103,6 +103,7 @@ class Judgement:
     asked: dict[str, Any] = field(default_factory=dict)
     asked_sentence: str = ""
     own: dict[str, list[dict[str, Any]]] = field(default_factory=dict)  # new, first, known and healed self-differences
+    own_asked: int | None = None  # ways in which engines were asked against themselves; None: that is not judged
     bench: str | None = None
     bench_baseline: str | None = None
     tolerance: float = TOLERANCE
@@ -149,6 +150,7 @@ class Judgement:
         if any(speed.verdict == "slower" for speed in self.speeds):
             return REGRESSION
         nothing = (self.run is not None and not self.verified) or (self.bench is not None and not self.compared)
+        nothing = nothing or self.own_asked == 0
         return NOTHING if nothing or self.unjudged or (self.run is None and self.bench is None) else AGREED
 
     def sentences(self) -> list[str]:
@@ -184,6 +186,7 @@ class Judgement:
         for word in ("new", "healed", "first"):
             text = "self-difference that was asked for the first time" if word == "first" else f"{word} self-difference"
             said += [f"{text}: {own(row)}" for row in self.own.get(word, ())]
+        said += ["no engine was asked against itself"] if self.own_asked == 0 else []
         said += [f"nothing could be compared of {name}, which was asked for" for name in self.unjudged]
         said += [f"not comparable: {why}" for why in self.incomparable]
         if self.bench is not None:
@@ -353,6 +356,7 @@ def judge_own(found: Judgement, now: Mapping[str, Any], before: Mapping[str, Any
     asked = {_way(row) for row in before.get("rows", ())}
     late = {_way(row)[:3] for row in before.get("rows", ()) if str(row["detail"]).startswith(FOR_TIME)}
     same = {_way(row) for row in now.get("rows", ()) if row["verdict"] == "same"}
+    found.own_asked = sum(row["verdict"] != "unsupported" for row in now.get("rows", ()))
     gone = sorted(asked - {_way(row) for row in now.get("rows", ())})
     if gone:
         what = counted(len(gone), "self-difference") + " of the baseline not asked"

@@ -12,6 +12,9 @@ from tokassay.harness.errors import InputError
 
 OPERATIONS = ("encode", "encode_batch", "decode", "offsets")
 SPECIALS = ("off", "on")
+# The kinds of documents that a suite must have to prove a build, and how many of them at least (docs/METHODOLOGY.md):
+# bytes of the longest, classes in a row, documents. No number behind the kind is the kind's own, which is enough.
+LEAST = {"battery": 0, "lengths": 1_100, "classes": 2, "fuzz": 2_000}
 NOT_SUITES = ("bench", "ablation")  # presets of another verb
 
 
@@ -103,6 +106,17 @@ def parse(text: str, *, name: str, where: str) -> Suite:
         _words(data, "engines", where, None, default=("dat-bpe", "tiktoken", "tokenizers")),
         tuple(corpora),
     )
+
+
+def lacking(suite: Suite) -> tuple[str, ...]:
+    """The kinds of LEAST that a suite has not, or fewer of; () for one that can prove a build."""
+    found = set()
+    for one in suite.corpora:
+        kind, _, argument = one.spec.partition(":")
+        number = argument.partition("/")[0]
+        if kind in LEAST and "off" in one.specials and not (number.isdecimal() and int(number) < LEAST[kind]):
+            found.add(kind)
+    return tuple(kind for kind in LEAST if kind not in found)
 
 
 def narrowed(

@@ -130,11 +130,17 @@ def missing(names: list[str]) -> list[str]:
     return [slug for slug in dict.fromkeys(needed) if slug in entries and manifest_of(entries[slug]) is None]
 
 
-def load_text(kind: str, size: int) -> Text:
-    """Both halves of a kind, each of at most `size` bytes. Raises InputError, naming the command that fetches."""
+def check_kind(kind: str) -> None:
+    """Raise InputError for what is no kind of text."""
     known = kinds()
     if kind not in known:
         raise InputError(f"no kind of text is called {kind}", where="--text", remedy=f"known are {', '.join(known)}")
+
+
+def load_text(kind: str, size: int) -> Text:
+    """Both halves of a kind, each of at most `size` bytes. Raises InputError, naming the command that fetches."""
+    check_kind(kind)
+    known = kinds()
     if absent := missing([kind]):
         raise InputError(
             f"{kind} needs {', '.join(absent)}, not in {cache_dir()}",

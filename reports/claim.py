@@ -8,16 +8,18 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 from tokassay.reports import view
-from tokassay.reports.charts_claim import draw, exactly, short
 from tokassay.reports.errors import ReportError
 from tokassay.reports.html import hex_rows
 from tokassay.reports.page import environment
-from tokassay.reports.words import counted, number
+from tokassay.reports.words import counted, exactly, number, short
 from tokassay.reports.write import _put
+
+if TYPE_CHECKING:
+    from tokassay.reports.charts.chart import Chart
 
 NAMES = ("index.html", "claim.json", "chart.svg", "chart.png")
 # What a verdict looks like: the banner's class of audit.css.
@@ -36,7 +38,7 @@ WORDS = {
 
 
 def render_claim(report: Mapping[str, Any], chart: str = "", caption: str = "") -> str:
-    """The whole page; `chart` is an SVG that was drawn by `draw`, `caption` what it returned."""
+    """The whole page; `chart` is the SVG of `chart_of`, `caption` that of the same chart."""
     return str(_templates().get_template("claim.html.j2").render(c=report, chart=Markup(chart), caption=caption))
 
 
@@ -107,26 +109,30 @@ def share(value: float | None) -> str:
 
 def write_claim(report: Mapping[str, Any], folder: Path) -> list[Path]:
     """Write the page, the report as JSON and the chart (where there is one); the files written. Raises ReportError."""
-    folder = Path(folder)
-    page, data, *charts = (folder / name for name in NAMES)
+    page, data, vector, raster = (Path(folder) / name for name in NAMES)
+    chart = chart_of(report)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for path in charts:
+        page.parent.mkdir(parents=True, exist_ok=True)
+        for path in (vector, raster):
             path.unlink(missing_ok=True)
-        caption = draw(charts, report)
-        chart = inline(charts[0].read_text("utf-8"), caption) if caption else ""
-        _put(page, render_claim(report, chart, caption))
+        if chart:
+            _put(vector, chart.svg())
+            raster.write_bytes(chart.png())
+        _put(page, render_claim(report, chart.svg() if chart else "", chart.caption if chart else ""))
         _put(data, json.dumps(report, ensure_ascii=True, indent=1) + "\n")
     except OSError as error:
         raise ReportError(
             f"cannot be written ({error.strerror or error})", where=str(folder), remedy="give another folder with --out"
         ) from None
-    return [page, data, *(charts if caption else [])]
+    return [page, data, *([vector, raster] if chart else [])]
 
 
-def inline(svg: str, caption: str) -> str:
-    """An SVG file as an element of a page: without the prologue, with a role and a name for who cannot see it."""
-    from markupsafe import escape
+def chart_of(report: Mapping[str, Any]) -> Chart | None:
+    """The chart of a claim's report; None where there is nothing to draw. Here matplotlib is imported."""
+    from tokassay.reports.charts.chart import NoData
+    from tokassay.reports.charts.claim import claim
 
-    body = svg[svg.index("<svg") :]
-    return body.replace("<svg ", f'<svg role="img" aria-label="{escape(caption)}" ', 1)
+    try:
+        return claim(report)
+    except NoData:
+        return None

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tokassay.reports.charts_claim import exactly, short
 from tokassay.reports.claim import WORDS, claimed, groups, measured, share
+from tokassay.reports.words import exactly, short
 
 WIDTH = 132  # of what goes to a file or a pipe
 STYLES = {

@@ -11,7 +11,8 @@ from typing import Any
 
 import pandas as pd
 from tokassay.reports.errors import ReportError
-from tokassay.reports.read import open_store, parse
+from tokassay.reports.opening import open_store
+from tokassay.reports.read import parse
 from tokassay.reports.withheld import withheld
 
 FORMATS = ("csv", "parquet", "json")

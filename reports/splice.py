@@ -14,6 +14,7 @@ from typing import Any
 from tokassay.reports import sentences
 from tokassay.reports.errors import ReportError
 from tokassay.reports.site.sources import Sources
+from tokassay.reports.thin import thin
 
 BEGIN = re.compile(r"<!-- tokassay:(?P<name>[a-z-]+)(?P<options>(?: +[a-z]+=[^\s>]+)*) *-->")
 END = "<!-- /tokassay -->"
@@ -76,6 +77,7 @@ def speeds(facts: Facts, options: Mapping[str, str]) -> str:
     shown = f"median ({'least–greatest' if least else 'interval'})"
     when = str(facts.bench["started"])[:10]
     head = f"Megabytes of input a second of CPU time ({under}): {shown}, measured {when}{where}."
+    said += [words] if (words := thin(facts.bench)) else []
     return f"{head} {' '.join(said)}\n\n{table(('text', *engines), rows)}"
 
 

@@ -62,6 +62,16 @@ def number(value: int) -> str:
     return f"{value:,}"
 
 
+def short(value: float) -> str:
+    """Three significant digits, with separators from a thousand on."""
+    return f"{float(f'{value:.3g}'):,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def exactly(value: float) -> str:
+    """A stated number as it was stated, with separators from a thousand on."""
+    return f"{value:,.10g}"
+
+
 def counted(value: int, one: str, many: str | None = None) -> str:
     """A count and its noun: `1 engine`, `2 engines`."""
     return f"{value:,} {one if value == 1 else many or one + 's'}"

@@ -131,7 +131,8 @@ def bench(
                            rich_help_panel=OUT)
     ] = Path("tokassay.sqlite"),
     figure: Annotated[
-        Path | None, typer.Option(help="Draw --cache-sweep into this file, .svg or .png.", rich_help_panel=OUT)
+        Path | None, typer.Option(help="Draw --cache-sweep into this file, .svg or .png; of several "
+                                                "vocabularies a file each, FILE-VOCAB-ENTRY.", rich_help_panel=OUT)
     ] = None,
     markdown: Annotated[
         Path | None, typer.Option(help="Write the tables to this file, as docs/BENCHMARKS.md or docs/ABLATION.md.",
@@ -277,6 +278,7 @@ def show(report: dict[str, Any], ids: bool) -> None:
     from rich.text import Text
     from tokassay.harness.bench_report import tables, voids
     from tokassay.harness.errors import NOTHING
+    from tokassay.reports.thin import thin
 
     console = Console(highlight=False)
     if not console.is_terminal:
@@ -290,6 +292,8 @@ def show(report: dict[str, Any], ids: bool) -> None:
         console.print(made)
     for one in voids(report):
         console.print(one, markup=False)
+    if words := thin(report):
+        console.print(words, markup=False)
     for warned in report["warnings"]:
         console.print(f"imprecise: {warned['what']}; {warned['remedy']}", markup=False)
     if report["exit_code"] == NOTHING:
@@ -309,11 +313,15 @@ def write(path: Path, report: dict[str, object], ids: bool) -> None:
 
 
 def draw(path: Path, report: dict[str, object]) -> None:
-    """The sweep as a figure."""
-    from tokassay.harness.bench_sweep import chart
+    """The sweep as a figure, a file a vocabulary; what cannot be drawn is told on standard error."""
+    from tokassay.harness.bench_sweep import draw as sweep
     from tokassay.harness.errors import InputError
 
     try:
-        chart(path, report)
+        made, absent = sweep(path, report)
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror}", where=str(path), remedy=FOLDER) from error
+    for reason in absent:
+        typer.echo(f"tokassay: --figure: {reason}", err=True)
+    if made and made != [path]:
+        typer.echo(f"tokassay: --figure: {', '.join(map(str, made))}", err=True)

@@ -51,11 +51,14 @@ def nightly(
     """
     import shlex
 
+    from tokassay.corpora.open import check_spec
     from tokassay.engines.roster import load_roster
     from tokassay.harness.errors import AGREED, InputError, writing
     from tokassay.harness.hosts import find_spec
-    from tokassay.harness.nightly import BENCH, NEEDED, STAGES, Nights, Plan, run
+    from tokassay.harness.load import check_name
+    from tokassay.harness.nightly import BENCH, NEEDED, STAGES, Nights, Plan, run, texts_of
     from tokassay.harness.suites import load_suite
+    from tokassay.harness.texts import check_kind
 
     with writing(f"--dir {folder}", "name a folder that can be written"):
         folder.mkdir(parents=True, exist_ok=True)
@@ -76,10 +79,16 @@ def nightly(
     for name in engine or ():
         if name not in ("all", "installed"):
             find_spec(name, listed, "--engine")
+    for name in vocab or ():
+        check_name(name)
+    for spec in corpus or ():
+        check_spec(spec)
     try:
         shlex.split(bench or "")
     except ValueError as error:
         raise InputError(f"cannot be read: {error}", where="--bench", remedy="close what is quoted") from None
+    for kind in texts_of(bench or BENCH):
+        check_kind(kind)
     plan = Plan(
         suite=absolute(suite), engines=tuple(engine or ("all",)), vocabularies=tuple(map(absolute, vocab or ())),
         corpora=tuple(map(absolute, corpus or ())), rosters=tuple(str(path.resolve()) for path in roster or ()),

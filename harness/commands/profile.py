@@ -28,6 +28,7 @@ def build(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to; else the user's cache.")
     ] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Write over a file that is there.")] = False,
     pattern: Pattern = None,
     specials: Annotated[
         Path | None, typer.Option(help="Special tokens of a rank file: a JSON object of text -> id.")
@@ -41,7 +42,10 @@ def build(
     """
     from tokassay.harness import known
     from tokassay.harness.load import load_vocabulary, read_specials
+    from tokassay.harness.output import check_absent
 
+    if output is not None:  # what lies in the cache is ours to make anew
+        check_absent(output, "-o", replace=replace)
     named = read_specials(specials) if specials else None
     with _console().status(f"loading {vocabulary}") as status:
         loaded = load_vocabulary(vocabulary, pattern=pattern, specials=named)

@@ -50,6 +50,7 @@ def trace(
     text: Text = None,
     file: File = None,
     html: Annotated[Path | None, typer.Option(help="Write a page with the bytes, spans and decisions too.")] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Write over a file that is there.")] = False,
     everything: Annotated[
         bool, typer.Option("--all", help=f"Every row; without it, {ROWS}: the first, or around the first difference.")
     ] = False,
@@ -66,7 +67,10 @@ def trace(
     --against: they differ), 2 wrong use, 4 it cannot be traced (with --against: nothing was compared).
     """
     from tokassay.harness.input import read_document
+    from tokassay.harness.output import check_absent
 
+    if html is not None:
+        check_absent(html, "--html", replace=replace)
     document = read_document(hexadecimal, text, file)
     what = asked(vocab, pattern, contract, specials, roster)
     command = ["trace", engine, *(("--against", against) if against else ())]

@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tokassay.reports.charts.chart import Chart, NoData
-    from tokassay.reports.charts.powers import COLOURS, Line, Mark, lines
 
-__all__ = ["COLOURS", "Chart", "Line", "Mark", "NoData", "lines"]
-PLACES = dict.fromkeys(("COLOURS", "Line", "Mark", "lines"), "powers") | dict.fromkeys(("Chart", "NoData"), "chart")
+__all__ = ["Chart", "NoData"]
 
 
 def __getattr__(name: str) -> Any:
-    from importlib import import_module
-
-    if name not in PLACES:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{PLACES[name]}"), name)
+    from tokassay.reports.charts import chart
+
+    return getattr(chart, name)

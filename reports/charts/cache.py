@@ -10,9 +10,9 @@ import pandas as pd
 from tokassay.reports.charts.chart import Chart, NoData, frame, gid, one, slug, styled
 from tokassay.reports.charts.series import Curve, curves, style
 from tokassay.reports.charts.style import EXACT, INK, SMALL, SOFT, WIDTH, figure, measure, superscript
+from tokassay.reports.knee import knee
 
 NAME = "cache"
-KNEE = 0.95
 
 
 @styled()
@@ -97,12 +97,6 @@ def cache(found: pd.DataFrame | Iterable[dict[str, Any]], *, processor: Mapping[
         f"Lines: speed over the size of the cache, {len(marks)} series, the knee of each marked.",
         table[["text", "state", "bits", "memory", "verdict", "mb_s", "mb_s_low", "mb_s_high"]], made.figure,
     )
-
-
-def knee(medians: Mapping[int, float]) -> int:
-    """The least bits with KNEE of the best of at least one median."""
-    best = max(medians.values())
-    return min(bits for bits, median in medians.items() if median >= KNEE * best)
 
 
 def _memory(size: int) -> str:

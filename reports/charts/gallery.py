@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -25,6 +25,7 @@ from tokassay.reports.charts.training import training
 from tokassay.reports.charts.trend import trend, trend_verdicts
 from tokassay.reports.charts.volumes import volumes
 from tokassay.reports.errors import ReportError
+from tokassay.reports.thin import thin
 
 Draw = Callable[[], Chart]
 NO_BENCH = "no bench is given (--bench FILE, or a store that has one)"
@@ -74,10 +75,18 @@ def latest(sources: Sources, rows: Callable[[Report], pd.DataFrame], reason: str
     raise NoData(reason)
 
 
-def grouped(table: pd.DataFrame, columns: list[str], chart: Callable[[pd.DataFrame], Chart]) -> Iterator[Draw]:
-    """A drawing for each group of rows."""
+def grouped(
+    found: tuple[Report, pd.DataFrame], columns: list[str], chart: Callable[[pd.DataFrame], Chart]
+) -> Iterator[Draw]:
+    """A drawing for each group of a bench's rows; its caption says so if the bench's suite proves too little."""
+    report, table = found
+
+    def told(own: pd.DataFrame) -> Chart:
+        made = chart(own)
+        return replace(made, caption=f"{made.caption} {thin(report)}".rstrip())
+
     for _, own in table.groupby(columns, sort=False):
-        yield partial(chart, own)
+        yield partial(told, own)
 
 
 def _cells(report: Report) -> pd.DataFrame:
@@ -91,37 +100,36 @@ def _sizes(report: Report) -> pd.DataFrame:
 
 
 def _throughput(sources: Sources) -> Iterator[Draw]:
-    table = latest(sources, _cells, "no bench has cells")[1]
-    return grouped(table, ["vocab", "entry", "state", "threads"], throughput)
+    return grouped(latest(sources, _cells, "no bench has cells"), ["vocab", "entry", "state", "threads"], throughput)
 
 
 def _states(sources: Sources) -> Iterator[Draw]:
-    return grouped(latest(sources, _cells, "no bench has cells")[1], ["vocab", "entry", "threads"], states)
+    return grouped(latest(sources, _cells, "no bench has cells"), ["vocab", "entry", "threads"], states)
 
 
 def _threads(sources: Sources) -> Iterator[Draw]:
-    found = latest(sources, gains, "no bench has more than one thread (bench --threads 1,2)")[1]
+    found = latest(sources, gains, "no bench has more than one thread (bench --threads 1,2)")
     return grouped(found, ["vocab", "entry", "text"], threads)
 
 
 def _cache(sources: Sources) -> Iterator[Draw]:
     report, table = latest(sources, sweep, "no bench has a sweep (bench --cache-sweep)")
     processor = report["sweep"].get("processor")
-    return grouped(table, ["vocab", "entry"], lambda own: cache(own, processor=processor))
+    return grouped((report, table), ["vocab", "entry"], lambda own: cache(own, processor=processor))
 
 
 def _ladder(sources: Sources) -> Iterator[Draw]:
-    found = latest(sources, switches, "no bench has switches (bench --ablation)")[1]
+    found = latest(sources, switches, "no bench has switches (bench --ablation)")
     return grouped(found, ["vocab", "entry", "state"], ladder)
 
 
 def _documents(sources: Sources) -> Iterator[Draw]:
-    found = latest(sources, _sizes, "no bench has documents of several sizes (bench --text docs-16,docs-256,...)")[1]
+    found = latest(sources, _sizes, "no bench has documents of several sizes (bench --text docs-16,docs-256,...)")
     return grouped(found, ["vocab", "entry", "state", "threads"], documents)
 
 
 def _load(sources: Sources) -> Iterator[Draw]:
-    return grouped(latest(sources, loads, "no bench has load times (bench --load)")[1], ["vocab"], load)
+    return grouped(latest(sources, loads, "no bench has load times (bench --load)"), ["vocab"], load)
 
 
 def _own(table: pd.DataFrame) -> pd.DataFrame:

@@ -14,7 +14,8 @@ from typing import Any
 import pandas as pd
 from tokassay.reports.charts.style import EXACT
 from tokassay.reports.errors import ReportError
-from tokassay.reports.read import Frames, open_store, read_run
+from tokassay.reports.opening import open_store
+from tokassay.reports.read import Frames, read_run
 from tokassay.reports.withheld import withheld
 
 OWN = "tokassay"  # the requirement of this project's engines

@@ -12,6 +12,7 @@ from tokassay.reports.site.figures import bench_figures
 from tokassay.reports.site.model import Reported, Site
 from tokassay.reports.site.parts import Cell, Code, Link, Section, Table, Tag, table
 from tokassay.reports.site.shell import Page, slug
+from tokassay.reports.thin import thin
 from tokassay.reports.words import moment
 
 FAILED = ("void", "error", "crash", "timeout", "oom")
@@ -65,7 +66,7 @@ def bench_page(bench: Reported) -> Page:
         ),
         Section(
             "Cells",
-            text=[sentences.speed(cell) for cell in cells[:6]],
+            text=[*([words] if (words := thin(r)) else []), *(sentences.speed(cell) for cell in cells[:6])],
             tables=[
                 table(
                     "Megabytes of input a second of CPU time, where the timed output has the reference's digest",

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from tokassay.reports import sentences
-from tokassay.reports.charts_claim import draw
-from tokassay.reports.claim import inline, render_body
+from tokassay.reports.claim import chart_of, render_body
 from tokassay.reports.site.model import Reported, Site
 from tokassay.reports.site.parts import Cell, Code, Link, Section, Tag, table
 from tokassay.reports.site.shell import Page, inert, slug
@@ -86,10 +83,8 @@ def claim_page(name: str, seen: list[Reported]) -> Page:
 
 def drawn(report: Mapping[str, Any]) -> tuple[str, str]:
     """The chart of a claim's report as markup, and its caption; both "" where there is nothing to draw."""
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "chart.svg"
-        caption = draw([path], report)
-        return (inert(inline(path.read_text("utf-8"), caption)), caption) if caption else ("", "")
+    chart = chart_of(report)
+    return (inert(chart.svg()), chart.caption) if chart else ("", "")
 
 
 def fields(heading: str, value: Mapping[str, Any]) -> list[Section]:

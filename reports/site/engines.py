@@ -13,6 +13,7 @@ from tokassay.reports.site.model import Site, failed, once, wrong
 from tokassay.reports.site.parts import Code, Link, Section, Tag, table
 from tokassay.reports.site.scoreboard import known_row
 from tokassay.reports.site.shell import Page, slug
+from tokassay.reports.thin import thin
 from tokassay.reports.words import moment
 
 
@@ -136,6 +137,7 @@ def speeds(site: Site, name: str) -> Any:
         key=lambda row: (str(row["started"]), str(row["vocab"]), str(row["entry"]), str(row["state"])), reverse=True
     )
     columns = ("text", "vocabulary", "entry", "state", "threads", "verdict", "MB/s", "interval", "version", "bench")
+    only = {each.id: f"exact, on {each.report['gate']['suite']} only" for each in site.benches if thin(each.report)}
     return table(
         f"Megabytes of input a second of CPU time: {name}",
         columns,
@@ -146,10 +148,7 @@ def speeds(site: Site, name: str) -> Any:
                 row["entry"],
                 row["state"],
                 whole(row.get("threads")),
-                Tag(
-                    str(row["verdict"]),
-                    "good" if row["verdict"] == "exact" else "bad" if row["verdict"] == "void" else "dim",
-                ),
+                verdict(row, only),
                 *speed(row),
                 row["version"],
                 Link(str(row["bench"]), f"runs/{slug(str(row['bench']))}.html"),
@@ -158,6 +157,13 @@ def speeds(site: Site, name: str) -> Any:
         ),
         more=Link("every measurement", "downloads.html") if rows else None,
     )
+
+
+def verdict(row: dict[str, Any], only: dict[str, str]) -> Tag:
+    """A measurement's verdict; `only` has the words for exact ones of benches whose suite proves too little."""
+    if row["verdict"] == "exact":
+        return Tag(only[str(row["bench"])], "warn") if str(row["bench"]) in only else Tag("exact", "good")
+    return Tag(str(row["verdict"]), "bad" if row["verdict"] == "void" else "dim")
 
 
 def speed(row: dict[str, Any]) -> tuple[str, str]:

@@ -75,7 +75,7 @@ def pages(site: Site) -> Iterator[Page]:
         "Charts",
         "page.html.j2",
         {
-            "lead": ["Each chart has its numbers in a table below it, and says in words what is to be seen."],
+            "lead": ["Each chart has its numbers in a table beside it, and says in words what is to be seen."],
             "sections": [
                 Section("All charts", tables=[table("Charts", ("chart", "what is to be seen"), rows)], empty="None."),
                 Section("Not drawn", facts=[(name, reason) for name, reason in drawn.absent], empty="All are drawn."),

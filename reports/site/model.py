@@ -12,7 +12,8 @@ from typing import Any
 
 import pandas as pd
 from tokassay.reports.downloads import views
-from tokassay.reports.read import Frames, open_store, parse, read_run
+from tokassay.reports.opening import open_store
+from tokassay.reports.read import Frames, parse, read_run
 from tokassay.reports.site.sources import Engine, Known, Sources, Vector
 from tokassay.reports.tables import Divergence, Tables, build
 from tokassay.reports.trace import picture

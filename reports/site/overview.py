@@ -11,6 +11,7 @@ from tokassay.reports.site.model import Site
 from tokassay.reports.site.parts import Link, Section, Tag, table
 from tokassay.reports.site.scoreboard import asked, recorded
 from tokassay.reports.site.shell import Page, slug
+from tokassay.reports.thin import thin
 from tokassay.reports.words import moment
 
 
@@ -107,8 +108,9 @@ def speeds(site: Site) -> list[str]:
     """A sentence a cell of the newest bench: the first few."""
     if not site.benches:
         return []
-    cells = site.benches[0].report.get("cells", [])
-    return [sentences.speed(cell) for cell in cells[:4]]
+    report = site.benches[0].report
+    told = [thin(report)] if thin(report) else []
+    return [*told, *(sentences.speed(cell) for cell in report.get("cells", [])[:4])]
 
 
 def outcome(kind: str, headline: str) -> Tag:

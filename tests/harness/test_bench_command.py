@@ -341,7 +341,9 @@ def test_a_file_of_ones_own_by_threads_states_and_aliases(
             assert (row["verdict"], row["proved"], len(row["ns"])) == ("exact", "neutral", 1)
             assert row["peak_bytes"] >= row["steady_bytes"] > 1 << 20
             assert row["ratio"]["resolved"] is False  # one round resolves nothing
-    assert {one["ours"] for ranked in found["ranking"] for one in ranked["engines"]} == {True}
+    lacks = ["battery", "lengths", "classes", "fuzz"]
+    assert found["gate"] == {"suite": "gate-tiny", "lacks": lacks} and found["ranking"] == found["means"] == []
+    assert all("Checked on the suite gate-tiny only" in table.notes[-1] for table in tables(found)[:-1])
     with sqlite3.connect(workspace / "tokassay.sqlite") as db:
         kept = db.execute("SELECT report FROM v_bench WHERE id = ?", (found["id"],)).fetchall()
         rows = "SELECT COUNT(*) FROM v_measurement WHERE bench = ? AND mb_s > 0 AND build <> ''"

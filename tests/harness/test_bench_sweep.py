@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 from tokassay.harness import cli
 from tokassay.harness.bench_report import tables
-from tokassay.harness.bench_sweep import BITS, chart, knee, processor_caches
+from tokassay.harness.bench_sweep import BITS, draw, knee, processor_caches
 from tokassay.reports.json import schema
 
 TINY = str(Path(__file__).with_name("gate-tiny.toml"))
@@ -56,7 +56,7 @@ def test_every_size_is_verified_and_drawn(capsys: pytest.CaptureFixture[str], tm
         assert cell["reference"] == "tiktoken 0.14.0"
     assert str(figure) not in found["command"] and "--cache-sweep" in found["command"]
     text = " ".join(ElementTree.parse(figure).getroot().itertext())
-    for word in ("gpt2, unique, cold", "gpt2, unique, warm", "entries (32 bytes each)", "MB of input a second"):
+    for word in ("Pretoken cache: gpt2, whole", "cold: MB of input a second", "warm: MB", "entries of 32 bytes"):
         assert word in text, word
     lines = page.read_text("utf-8").splitlines()
     assert lines[0] == "# Cache sweep"
@@ -66,9 +66,17 @@ def test_every_size_is_verified_and_drawn(capsys: pytest.CaptureFixture[str], tm
 def test_one_report_is_one_figure(tmp_path: Path) -> None:
     cell, sweep = fabricated({0: 10.0, 8: 20.0, 9: 30.0, 10: 31.0})
     for name in ("a.svg", "b.svg", "c.png"):
-        chart(tmp_path / name, {"cells": [cell], "sweep": sweep})
+        assert draw(tmp_path / name, {"cells": [cell], "sweep": sweep}) == ([tmp_path / name], [])
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
     assert (tmp_path / "c.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_of_several_vocabularies_each_has_a_figure(tmp_path: Path) -> None:
+    cell, sweep = fabricated({8: 20.0, 9: 30.0})
+    made, absent = draw(tmp_path / "a.svg", {"cells": [cell, {**cell, "vocab": "W x"}], "sweep": sweep})
+    assert [path.name for path in made] == ["a-v-whole.svg", "a-w-x-whole.svg"] and absent == []
+    assert [path.name for path in sorted(tmp_path.iterdir())] == ["a-v-whole.svg", "a-w-x-whole.svg"]
+    assert "Pretoken cache: W x, whole" in made[1].read_text("utf-8")
 
 
 def test_the_knee_is_the_smallest_with_95_percent_of_the_best() -> None:
@@ -86,10 +94,13 @@ def test_a_size_with_wrong_ids_has_no_place_in_the_figure(tmp_path: Path) -> Non
     report = {"cells": [cell], "sweep": sweep, "switches": []}
     (table,) = tables(report)
     assert [row[2].split()[0] for row in table.rows] == ["void", "20.0", "void", "31.0"]
-    chart(tmp_path / "a.svg", report)
+    (made,), _ = draw(tmp_path / "a.svg", report)
+    drawn = made.read_text("utf-8")
+    assert [bits for bits in (8, 9, 10) if f'point--t--{bits}"' in drawn] == [8, 10]
     cell, sweep = fabricated({0: None, 8: None})
-    chart(tmp_path / "b.svg", {"cells": [cell], "sweep": sweep})
-    assert "Pretoken cache" in (tmp_path / "b.svg").read_text("utf-8")
+    assert draw(tmp_path / "b.svg", {"cells": [cell], "sweep": sweep}) == (
+        [], ["caches of two sizes at least have to be measured (bench --cache-sweep)"])
+    assert not (tmp_path / "b.svg").exists()
 
 
 def test_the_processors_own_caches(tmp_path: Path) -> None:
@@ -121,9 +132,9 @@ def test_wrong_use_is_one_line_and_exit_2(
 
 
 def test_a_figure_that_cannot_be_written_is_told(tmp_path: Path) -> None:
-    from tokassay.harness.commands.bench import draw
+    from tokassay.harness.commands.bench import draw as command_draw
     from tokassay.harness.errors import InputError
 
-    cell, sweep = fabricated({8: 1.0})
+    cell, sweep = fabricated({8: 1.0, 9: 2.0})
     with pytest.raises(InputError, match="cannot be written"):
-        draw(tmp_path / "no" / "x.svg", {"cells": [cell], "sweep": sweep})
+        command_draw(tmp_path / "no" / "x.svg", {"cells": [cell], "sweep": sweep})

@@ -12,6 +12,7 @@ from tokassay.harness import history
 from tokassay.harness.cli import main
 from tokassay.harness.errors import InputError
 from tokassay.harness.store import Store
+from tokassay.reports.opening import VIEWS
 
 WRONG = (["diff", "no-such-engine", "oracle", "--text", "a"], ["bench", "--text", "nonsense"])
 
@@ -33,14 +34,50 @@ def test_an_error_is_an_object_only_with_json(words: list[str], capsys: pytest.C
         assert found[field] and found[field] in err
 
 
+@pytest.mark.parametrize(
+    ("words", "where", "said"),
+    [
+        (["bench", "--nosuch"], "tokassay bench", "--nosuch"),
+        (["nosuch"], "tokassay", "nosuch"),
+        (["bench", "--repeat", "x"], "tokassay bench", "--repeat"),
+        (["bench", "--repeat", "0"], "tokassay bench", "--repeat"),
+        (["profile", "build"], "tokassay profile build", "NAME|FILE"),
+        (["diff", "oracle", "oracle", "oracle"], "tokassay diff", "oracle"),
+    ],
+)
+def test_what_the_parser_refuses_is_one_object_too(
+    words: list[str], where: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as plain:
+        main(words)
+    out, err = capsys.readouterr()
+    assert (plain.value.code, out) == (2, "") and "Usage: tokassay" in err
+    with pytest.raises(SystemExit) as told:
+        main([*words, "--json"])
+    printed = capsys.readouterr()
+    found = json.loads(printed.out)  # fails where there is a second object
+    assert told.value.code == found["exit_code"] == 2 and found["schema"] == "tokassay.error/1"
+    assert said in found["error"] and found["where"] == where and found["remedy"] == f"see {where} --help"
+    assert printed.err == err
+
+
+def test_help_and_a_command_that_returns_are_no_errors(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (["bench", "--help"], ["--version"], ["vocab", "list", "--json"]):
+        with pytest.raises(SystemExit) as ended:
+            main(words)
+        printed = capsys.readouterr()
+        assert ended.value.code == 0 and printed.out and "tokassay.error" not in printed.out
+
+
 @pytest.mark.parametrize("verb", [["history"], ["gate", "--baseline", "last"]], ids=["history", "gate"])
 def test_a_foreign_store_is_named_and_no_mismatch(
     verb: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Its version and a table are a store's, its columns are not: that shows at the first query only."""
+    """Its version, a table and the views' names are a store's, its columns are not: that shows at the first query."""
     path = tmp_path / "foreign.sqlite"
+    views = "".join(f"CREATE VIEW {view} AS SELECT id FROM run;" for view in VIEWS)
     with closing(sqlite3.connect(path)) as db:
-        db.executescript("CREATE TABLE run (id TEXT); PRAGMA user_version = 1;")
+        db.executescript(f"CREATE TABLE run (id TEXT); {views} PRAGMA user_version = 1;")
     with pytest.raises(SystemExit) as told:
         main([*verb, "--store", str(path), "--json"])
     printed = capsys.readouterr()

@@ -319,7 +319,7 @@ def test_wrong_use(made: Made, capsys: pytest.CaptureFixture[str], tmp_path: Pat
             main(["gate", "--store", str(made.path), *words])
         assert end.value.code == 2, words
         assert said in capsys.readouterr().err, words
-    for path, said in ((tmp_path / "none.sqlite", "no store here"), (Path(__file__), "cannot be read as a store")):
+    for path, said in ((tmp_path / "none.sqlite", "no store here"), (Path(__file__), "not a readable store")):
         with pytest.raises(SystemExit) as end:
             main(["gate", "--store", str(path), "--baseline", "aa"])
         assert end.value.code == 2 and said in capsys.readouterr().err
@@ -370,8 +370,16 @@ def test_self_differences_are_held_to_those_of_before(
     (tmp_path / "new").write_text(json.dumps({"schema": "tokassay.self/1", "rows": []}), encoding="utf-8")
     (tmp_path / "old").write_text(json.dumps({**report, "rows": [{**row, "way": "order"}]}), encoding="utf-8")
     words[3], words[5] = str(tmp_path / "new"), str(tmp_path / "old")
-    _, found = gate(made, capsys, *words)
+    code, found = gate(made, capsys, *words)
     assert found["not_comparable"] == ["1 self-difference of the baseline not asked, the first x gpt2 c order"]
+    assert code == found["exit_code"] == 4 and "no engine was asked against itself" in found["sentences"]
+    rows = [{**row, "way": "order", "verdict": "unsupported"}]
+    (tmp_path / "new").write_text(json.dumps({"schema": "tokassay.self/1", "rows": rows}), encoding="utf-8")
+    assert gate(made, capsys, *words)[0] == 4
+    rows.append({**row, "way": "threads", "verdict": "same"})
+    (tmp_path / "new").write_text(json.dumps({"schema": "tokassay.self/1", "rows": rows}), encoding="utf-8")
+    code, found = gate(made, capsys, *words)
+    assert code == 0 and "no engine was asked against itself" not in found["sentences"]
 
 
 # ---- speed

@@ -325,11 +325,36 @@ def test_the_workflow_is_whole() -> None:
 
 
 @pytest.mark.parametrize(("words", "said"), [(["--engine", "tiktokn"], "did you mean tiktoken?"),
+                                             (["--vocab", "gpt2", "--vocab", "nosuch"], "encoding and no file is call"),
+                                             (["--vocab", "nosuch@greedy-longest"], "no file is called 'nosuch'"),
+                                             (["--corpus", "batery"], "did you mean battery"),
+                                             (["--bench", "--text english,nosuch"], "no kind of text is called nosuch"),
                                              (["--bench", "--text 'english"], "close what is quoted")])
 def test_wrong_use_is_told_before_anything_is_fetched(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, words: list[str], said: str
 ) -> None:
+    monkeypatch.setattr(nightly, "run", lambda *_: pytest.fail("the first stage was begun"))
     with pytest.raises(SystemExit) as end:
         main(["nightly", "--dir", str(tmp_path), *words])
     assert end.value.code == 2 and said in capsys.readouterr().err
     assert not (tmp_path / "nights").exists()
+
+
+def test_names_that_are_known_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "own.tiktoken").write_text("")
+    (tmp_path / "own.txt").write_text("")
+    begun: list[Plan] = []
+
+    def begin(_: Nights, plan: Plan, name: str | None = None) -> None:
+        begun.append(plan)
+        raise InputError("planted", remedy="none")
+
+    monkeypatch.setattr(Nights, "begin", begin)
+    monkeypatch.chdir(tmp_path)
+    names = ("gpt2", "r50k", "gpt2@greedy-longest", "own.tiktoken")
+    specs = ("battery", "fuzz:9", "kjv", "own.txt", "own.txt@lines")
+    given = [*(("--vocab", name) for name in names), *(("--corpus", spec) for spec in specs)]
+    words = [word for pair in given for word in pair]
+    with pytest.raises(SystemExit):
+        main(["nightly", "--dir", "work", *words, "--bench", "--text english,docs-16 --vocab gpt2"])
+    assert [len(plan.vocabularies) for plan in begun] == [4] and len(begun[0].corpora) == 5

@@ -62,6 +62,20 @@ def test_build_says_size_tokens_and_digest(capsys: pytest.CaptureFixture[str], t
     assert not [each for each in path.parent.iterdir() if each != path]
 
 
+def test_a_file_that_is_there_is_not_written_over_unasked(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "own.profile"
+    path.write_bytes(b"mine")
+    code, _, err = run(capsys, "build", "gpt2", "-o", str(path))
+    assert code == 2 and "is there already; give --replace" in err and path.read_bytes() == b"mine"
+    assert run_json(capsys, "build", "gpt2", "-o", str(path), "--replace")[0] == 0
+    assert Encoder.load(path).encode(b"hello world").tolist() == [31373, 995]
+    # What is in the cache is made anew without being asked.
+    monkeypatch.setenv("TOKASSAY_CACHE", str(tmp_path))
+    assert [run_json(capsys, "build", "gpt2")[0] for _ in range(2)] == [0, 0]
+
+
 def test_a_file_that_is_called_as_all_are_needs_a_place(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     units = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     letters = [chr(byte) for byte in units] + [chr(0x100 + i) for i in range(256 - len(units))]

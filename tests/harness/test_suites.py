@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from tokassay.harness.errors import InputError
-from tokassay.harness.suites import load_suite, names, narrowed, parse
+from tokassay.harness.suites import lacking, load_suite, names, narrowed, parse
 
 
 def test_the_named_suites_are_there() -> None:
@@ -72,3 +72,26 @@ def test_a_file_does_not_pass_for_a_suite_of_tokassay(tmp_path: Path) -> None:
         load_suite(str(file))
     file.write_bytes(files("tokassay.harness").joinpath("presets", "gate.toml").read_bytes())
     assert load_suite(str(file)).name == "gate"
+
+
+@pytest.mark.parametrize(
+    ("specs", "lacks"),
+    [
+        (["battery", "lengths", "classes:2", "fuzz:2000"], ()),
+        (["battery", "lengths:1100", "classes", "fuzz", "concat:5"], ()),
+        (["battery", "lengths:small", "classes:3/48", "fuzz:2001"], ()),
+        (["battery", "lengths:1099", "classes:2", "fuzz:2000"], ("lengths",)),
+        (["lengths", "classes:1", "fuzz:1999"], ("battery", "classes", "fuzz")),
+        (["classes:1", "classes:2/9", "sample"], ("battery", "lengths", "fuzz")),
+        (["sample"], ("battery", "lengths", "classes", "fuzz")),
+    ],
+)
+def test_what_a_suite_lacks_to_prove_a_build(specs: list[str], lacks: tuple[str, ...]) -> None:
+    text = "\n".join(f'[[corpus]]\nspec = "{spec}"' for spec in specs)
+    assert lacking(parse(text, name="t", where="t")) == lacks
+
+
+def test_the_gates_lack_nothing_and_special_tokens_alone_prove_nothing() -> None:
+    assert [lacking(load_suite(name)) for name in ("gate", "gate-light", "gate-short")] == [(), (), ("lengths",)]
+    text = '[[corpus]]\nspec = "battery"\nspecials = ["on"]'
+    assert "battery" in lacking(parse(text, name="t", where="t"))

@@ -110,6 +110,14 @@ def test_exit_codes_and_wrong_use(capsys: pytest.CaptureFixture[str], tmp_path: 
     code, out, err = run(capsys, "trace", "oracle", "--text", "a", "--html", str(tmp_path / "no" / "page.html"))
     assert (code, err.count("\n")) == (2, 1)
     assert "name a file in a folder that is there" in err
+    page = tmp_path / "page.html"
+    page.write_text("mine")
+    for words in ((), ("--against", "oracle")):
+        code, out, err = run(capsys, "trace", "oracle", "--text", "a", "--html", str(page), *words)
+        assert (code, out, page.read_text("utf-8")) == (2, "", "mine") and "is there already; give --replace" in err
+        assert run(capsys, "trace", "oracle", "--text", "a", "--html", str(page), *words, "--replace")[0] == 0
+        assert page.read_text("utf-8").startswith("<!DOCTYPE html>")
+        page.write_text("mine")
 
 
 def test_a_long_document_is_cut_around_the_difference(capsys: pytest.CaptureFixture[str]) -> None:
@@ -235,7 +243,7 @@ class Page(HTMLParser):
 
 def page_of(capsys: pytest.CaptureFixture[str], tmp_path: Path, *words: str) -> Page:
     path = tmp_path / "page.html"
-    run(capsys, "trace", *words, "--html", str(path))
+    run(capsys, "trace", *words, "--html", str(path), "--replace")
     text = path.read_text(encoding="utf-8")
     page = Page(text)
     assert not {"script", "img", "link", "iframe", "object", "form"} & {tag for tag, _ in page.tags}

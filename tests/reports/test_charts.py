@@ -15,9 +15,8 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from tokassay.harness.bench_sweep import knee as harness_knee
 from tokassay.reports.charts.agreement import agreement
-from tokassay.reports.charts.cache import cache, knee
+from tokassay.reports.charts.cache import cache
 from tokassay.reports.charts.chart import Chart, NoData, gid
 from tokassay.reports.charts.coverage import coverage
 from tokassay.reports.charts.documents import documents
@@ -216,7 +215,7 @@ def test_the_ladder_says_what_pays() -> None:
     assert less.get_hatch() and not bar.get_hatch() and marks(chart, "absent") == {"absent--t--words"}
 
 
-def test_the_knee_is_the_smallest_cache_with_95_percent_and_the_harness_says_so_too() -> None:
+def test_the_knee_is_the_smallest_cache_with_95_percent() -> None:
     speeds = {0: 99.0, 8: 50.0, 9: 94.9, 10: 95.0, 11: 100.0, 12: 97.0}
     rows = [
         {"text": "t", "state": "warm", "bits": bits, "memory": bits and 32 << bits, "verdict": "exact", "mb_s": speed}
@@ -226,9 +225,6 @@ def test_the_knee_is_the_smallest_cache_with_95_percent_and_the_harness_says_so_
     assert point(chart, "knee", "warm", "t") == (10, 95)
     assert "t, warm: the knee is at 2¹⁰ entries with 95.0 MB/s, against 99.0 without a cache." in chart.caption
     assert "L2: 32 KiB" in words(chart) and "far" not in " ".join(words(chart))
-    sweep = {"points": [{"bits": bits} for bits in speeds]}
-    engines = [{"verdict": "exact", "mb_s": {"median": speed}} for speed in speeds.values()]
-    assert harness_knee({"engines": engines}, sweep) == knee({b: s for b, s in speeds.items() if b}) == 10
     void = cache([{**row, "verdict": "void" if row["bits"] == 10 else "exact"} for row in rows])
     assert point(void, "knee", "warm", "t") == (11, 100)
 

@@ -11,6 +11,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 from tokassay.reports.charts.chart import Chart
+from tokassay.reports.charts.claim import claim
 from tokassay.reports.charts.gallery import KINDS, ROWS
 
 Rows = list[dict[str, Any]]
@@ -182,6 +183,24 @@ def test_no_label_is_cut_off_or_lies_on_another(name: str, case: str) -> None:
     assert faults(chart.figure) == []
     assert chart.figure.get_size_inches()[0] == pytest.approx(4.4)
     assert chart.title and chart.caption.endswith(".") and chart.alt.endswith(".") and len(chart.table)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_nor_in_the_chart_of_a_claim(case: str) -> None:
+    count, name, span, parts = CASES[case]
+    figures = [
+        {"name": name.format(part), "kind": kind, "against": name.format("rival"),
+         "claimed": {"value": None, "low": span, "high": span * (part + 1)},
+         "cells": [
+             {"text": text, "vocabulary": "gpt2", "own": at % 2 == 0, "outcome": ("missed", "void", "unasked")[at % 3],
+              "measured": None if at % 3 else {"median": value, "low": value * 0.9, "high": value * 1.1}}
+             for at, (text, value) in enumerate(zip(engines(count, name), values(count, span), strict=True))
+         ]}
+        for part in range(parts) for kind in ("ratio", "mb_s")
+    ]  # fmt: skip
+    chart = claim({"claim": "x", "about": {"vendor": LONG.format(1)}, "figures": figures})
+    assert faults(chart.figure) == []
+    assert chart.figure.get_size_inches()[0] == pytest.approx(4.4)
 
 
 def test_long_names_can_be_told_apart() -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tokassay.reports.charts_claim import caption, draw, panels
+from tokassay.reports.charts.chart import NoData
+from tokassay.reports.charts.claim import claim, units
 from tokassay.reports.claim import groups, render_body, render_claim, share, write_claim
 from tokassay.reports.errors import ReportError
 
@@ -128,32 +129,79 @@ def test_the_body_stands_alone(report: dict[str, Any]) -> None:
     assert str(body) in render_claim(report, "<svg></svg>", "a caption")
 
 
-def test_the_chart_is_made_of_the_reports_numbers(report: dict[str, Any], tmp_path: Path) -> None:
-    ratio, speed = panels(report)
-    assert [(bar.name, bar.median, bar.word) for bar in ratio.bars] == [("english", 50.0, ""), ("code", None, "void")]
-    assert ratio.claimed == [("100x", 100.0, 100.0)] and not ratio.logarithmic
-    assert speed.logarithmic  # 135 beside 14,400
-    said = caption(report, [ratio, speed])
-    assert "times slow: claimed 100, measured 50" in said and "MB/s: claimed 14,400, measured 150" in said
-    assert draw([tmp_path / "a.svg", tmp_path / "b.png"], report) == said
-    svg = (tmp_path / "a.svg").read_text("utf-8")
-    assert ">void<" in svg and ">claimed: 100x<" in svg and (tmp_path / "b.png").stat().st_size > 1000
-    draw([tmp_path / "c.svg"], report)
-    assert (tmp_path / "c.svg").read_text("utf-8") == svg  # the same numbers, the same file
+def test_the_chart_is_made_of_the_reports_numbers(report: dict[str, Any]) -> None:
+    ratio, speed = units(report)
+    assert [(row.kind, row.name, row.median, row.word) for row in ratio.rows] == [
+        ("claimed", "100x", None, ""), ("own", "english", 50.0, ""), ("own", "code", None, "void")]
+    assert [(row.kind, row.low, row.high) for row in speed.rows] == [
+        ("claimed", 14400.0, 14400.0), ("left out", 135.0, 165.0)]
+    assert speed.logarithmic and not ratio.logarithmic  # 135 beside 14,400; 45 beside 100
+    chart = claim(report)
+    assert "times slow: claimed 100, measured 50" in chart.caption
+    assert "MB/s: claimed 14,400, measured 150" in chart.caption and chart.title.endswith("Made & Co")
+    assert chart.alt == "Rows: 2 claimed figures over what was measured; 2 of 3 texts have a figure."
+    assert list(chart.table["median"].dropna()) == [50.0, 150.0]
+    bar = chart.figure.findobj(lambda one: (one.get_gid() or "").startswith("own--times"))
+    assert [(one.get_x(), one.get_width()) for one in bar] == [(0, 50.0)]  # nothing of the void text
+    dot = chart.figure.findobj(lambda one: (one.get_gid() or "").startswith("left_20out--MB"))
+    assert [list(one.get_xdata()) for one in dot] == [[150.0]]
+    svg = chart.svg()
+    assert ">void<" in svg and ">claimed: 100x<" in svg and svg == claim(report).svg()
+
+
+def test_a_range_is_drawn_from_end_to_end(report: dict[str, Any]) -> None:
+    report["figures"][0]["claimed"] = {"value": None, "low": 10.0, "high": 35.0}
+    report["figures"][1]["claimed"] = {"value": None, "low": 10.0, "high": 35_000.0}
+    chart = claim(report)
+    (bar,) = chart.figure.findobj(lambda one: (one.get_gid() or "").startswith("claimed--times"))
+    assert (bar.get_x(), bar.get_width()) == (10, 25)
+    (dots,) = chart.figure.findobj(lambda one: (one.get_gid() or "").startswith("claimed--MB"))
+    assert list(dots.get_xdata()) == [10, 35_000]
+    assert "claimed 10 to 35, measured 50" in chart.caption and ">10–35<" in chart.svg()
+
+
+def test_the_chart_is_dark_where_the_page_is(report: dict[str, Any], tmp_path: Path) -> None:
+    write_claim(report, tmp_path)
+    for name in ("index.html", "chart.svg"):
+        text = (tmp_path / name).read_text("utf-8")
+        svg = text[text.index("<svg ") : text.index("</svg>")]
+        (rules,) = re.findall(r"<style>@media screen and \(prefers-color-scheme:dark\)(.*?)</style>", svg, re.S)
+        inked = set(re.findall(r"(?:fill|stroke): (#[0-9a-f]{6})", svg.replace(rules, "")))
+        # White and the three greys of the house have a dark colour; what has none is seen on both.
+        assert {"#ffffff", "#1d1f22", "#575d66", "#d9d6cf"} <= inked
+        assert all(f'[style*="fill: {one}"]' in rules for one in ("#ffffff", "#1d1f22", "#575d66", "#d9d6cf"))
+        assert inked - {"#ffffff", "#1d1f22", "#575d66", "#d9d6cf"} == {"#0072b2", "#56b4e9", "#d55e00"}
+    assert "background:#fff" not in (tmp_path / "index.html").read_text("utf-8")
+
+
+def test_hidden_characters_of_a_claim_are_spelled_out(report: dict[str, Any]) -> None:
+    report["about"]["vendor"] = "M\u202eade"
+    report["figures"][0]["name"] = "100\x1bx"
+    report["figures"][0]["cells"][0]["text"] = "e\u200bnglish"
+    chart = claim(report)
+    said = chart.svg() + chart.caption + chart.alt
+    assert not {"\u202e", "\x1b", "\u200b"} & set(said)
+    assert "M\\u{202E}ade" in chart.caption and "100\\u{1B}x" in said
 
 
 def test_figures_with_the_same_cells_share_their_bars(report: dict[str, Any]) -> None:
     twin = copy.deepcopy(report["figures"][0])
     twin["name"] = "another"
     report["figures"].insert(1, twin)
-    (first, _) = panels(report)
-    assert [name for name, *_ in first.claimed] == ["100x", "another"] and len(first.bars) == 2
+    (first, _) = units(report)
+    assert [(row.kind, row.name) for row in first.rows] == [
+        ("claimed", "100x"), ("claimed", "another"), ("own", "english"), ("own", "code")]
     assert len(groups(report)[0]["rows"][0]["cells"]) == 2
+    text = claim(report).svg()
+    ids = re.findall(r' id="([^"]+)"', text)
+    assert len(ids) == len(set(ids))
 
 
 def test_without_a_number_there_is_no_chart(report: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "chart.svg").write_text("of a former run")
     bare = {**report, "figures": report["figures"][2:]}
+    with pytest.raises(NoData):
+        claim(bare)
     assert [path.name for path in write_claim(bare, tmp_path)] == ["index.html", "claim.json"]
     assert not (tmp_path / "chart.svg").exists()
     assert "What was measured" not in (tmp_path / "index.html").read_text("utf-8")

@@ -31,6 +31,12 @@ def test_not_a_store(tmp_path: Path) -> None:
     assert "not a readable store" in str(refused(path))
 
 
+def test_a_database_of_others(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "notes.sqlite") as db:
+        db.execute("CREATE TABLE note (text TEXT)")
+    assert "no store" in str(refused(tmp_path / "notes.sqlite"))
+
+
 def test_another_schema(scenario: Callable[[str], Path]) -> None:
     path = scenario("agreed")
     with sqlite3.connect(path) as db:

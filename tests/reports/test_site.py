@@ -269,6 +269,15 @@ def test_a_row_without_proof_has_no_speed_anywhere(made: Path) -> None:
         assert not re.search(r"\b777\b", " ".join(page.text)), path
 
 
+def test_charts_stand_side_by_side_on_a_wide_screen_and_beside_their_words_in_print(made: Path) -> None:
+    overview, alone = (made / "index.html").read_text("utf-8"), (made / "charts" / "volumes.html").read_text("utf-8")
+    (grid,) = re.findall(r'<div class="charts">(.*?)</div>\s*</section>', overview.replace("\n", ""))
+    assert grid.count("<figure>") == overview.count("<figure>") > 1 and alone.count('<div class="charts">') == 1
+    style, printed = re.split(r"@media print\{:root", overview[: overview.index("</style>")])
+    assert "repeat(auto-fill,minmax(min(100%,440px),1fr))" in style and "only-child" in style
+    assert re.search(r"\.charts figure\{[^}]*grid-template-columns:112mm", printed)
+
+
 def test_a_claim_shows_its_newest_verdict_and_every_run(made: Path) -> None:
     text = " ".join(Read((made / "claims" / "989x.html").read_text("utf-8")).text)
     assert text.index("void") < text.index("supported")
