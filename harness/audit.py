@@ -375,7 +375,7 @@ class _Runner:
         asked, roster = flight.subject.asked, self.lanes.roster
         right = Target("", oracle_spec(), lane.held_to(operation))
         if not flight.subject.modelled:
-            other = next((one for one in flight.lanes if one.engine != lane.engine), lane)
+            other = next((one for one in flight.lanes if one.engine != lane.engine and one.asked), lane)
             right = Target("", roster[other.engine], other.contract)
         sides = [
             replace(each, name=each.spec.name + ("" if bare.contract == each.contract else f":{each.variants}"))
@@ -388,7 +388,7 @@ class _Runner:
     def references(self, flight: _Flight, lane: Lane, operation: str) -> tuple[str, str]:
         """What a lane's documents were held to, as `diff` names it: the oracle twice, or another engine."""
         if not flight.subject.modelled:
-            other = next((one.engine for one in flight.lanes if one.engine != lane.engine), ORACLE)
+            other = next((one.engine for one in flight.lanes if one.engine != lane.engine and one.asked), ORACLE)
             return other, other
         domain = flight.block.domain
         own = governing_block(lane.held_to(operation), flight.subject.asked, flight.block)
