@@ -120,7 +120,7 @@ def load_roster(*extra: str | Path, base: str | Path | None = ROSTER) -> dict[st
             if name in engines:
                 raise RosterError(
                     f"engine {name!r} is already in {engines[name].source}",
-                    where=_line(path, name),
+                    where=place(path, name),
                     remedy="give this engine another name",
                 )
             engines[name] = spec
@@ -178,7 +178,7 @@ def _spec(path: Path, name: str, table: Any) -> EngineSpec:
     if not isinstance(table, dict):
         raise RosterError(
             f"{name!r} stands outside every engine's table",
-            where=_line(path, None, name),
+            where=place(path, None, name),
             remedy="begin each engine with a line [NAME]",
         )
     known = {one.name for one in fields(EngineSpec)} - {"name", "source"}
@@ -186,7 +186,7 @@ def _spec(path: Path, name: str, table: Any) -> EngineSpec:
         if key not in known:
             raise RosterError(
                 f"engine {name!r} has an unknown key {key!r}",
-                where=_line(path, name, key),
+                where=place(path, name, key),
                 remedy=f"remove it; keys are {', '.join(sorted(known))}",
             )
     absent = table.get("unavailable") is not None
@@ -194,7 +194,7 @@ def _spec(path: Path, name: str, table: Any) -> EngineSpec:
         if key not in table and not (absent and key in UNASKED):
             raise RosterError(
                 f"engine {name!r} lacks the line {example.split(' ')[0]!r}",
-                where=_line(path, name),
+                where=place(path, name),
                 remedy=f"add a line like {example} to [{name}]",
             )
     values: dict[str, Any] = {key: _value(path, name, key, value) for key, value in table.items()}
@@ -206,7 +206,7 @@ def _spec(path: Path, name: str, table: Any) -> EngineSpec:
     if not values["adapter"].is_file():
         raise RosterError(
             f"engine {name!r}: no adapter at {values['adapter']}",
-            where=_line(path, name, "adapter"),
+            where=place(path, name, "adapter"),
             remedy="write it (docs/ADDING_AN_ENGINE.md) or correct the path, which is relative to this file",
         )
     return EngineSpec(name=name, source=str(path), **values)
@@ -216,7 +216,7 @@ def _value(path: Path, name: str, key: str, value: Any) -> Any:
     def wrong(expected: str) -> RosterError:
         return RosterError(
             f"engine {name!r}: {key} is {value!r}",
-            where=_line(path, name, key),
+            where=place(path, name, key),
             remedy=f"make it {expected}",
         )
 
@@ -250,7 +250,7 @@ def _value(path: Path, name: str, key: str, value: Any) -> Any:
     return value
 
 
-def _line(path: Path, name: str | None, key: str | None = None) -> str:
+def place(path: Path, name: str | None, key: str | None = None) -> str:
     """FILE:LINE of a table's header, or of a key in it; FILE alone where neither is found."""
     inside, header = name is None, None
     try:

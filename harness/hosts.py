@@ -69,6 +69,8 @@ def find_spec(name: str, roster: Mapping[str, EngineSpec], where: str = "engine"
     """The engine called `name` (or NAME==VERSION), or the oracle. Raises InputError with the nearest name."""
     if name == ORACLE:
         return oracle_spec()
+    if name in roster:
+        return roster[name]
     bare, _, version = name.partition("==")
     if bare not in roster:
         raise InputError(f"no engine is called {bare!r}", where=where, remedy=nearest(bare, [*roster, ORACLE]))

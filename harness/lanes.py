@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tokassay.engines.client import Host, HostFailure, Unsupported
+from tokassay.engines.client import Host, HostFailure, Unsupported, told, wants_network
 from tokassay.engines.environments import absence, lock_path, with_version
 from tokassay.engines.roster import EngineSpec, load_roster
 from tokassay.harness import environment
@@ -52,11 +52,12 @@ class Lanes:
     """The engines of a suite under its vocabularies. Raises InputError for what the suite names and nobody has."""
 
     def __init__(
-        self, suite: Suite, roster: Iterable[Path], pattern: str | None, variants: dict[str, str], threads: int
+        self, suite: Suite, roster: Iterable[Path], pattern: str | None, variants: dict[str, str], threads: int,
+        more: Iterable[EngineSpec] = (),
     ) -> None:
         self.suite, self.variants, self.threads = suite, variants, threads
         self.pattern = pattern
-        self.roster = load_roster(*roster)
+        self.roster = load_roster(*roster) | {spec.name: spec for spec in more}
         self.notes: list[str] = []
         self.engines = [spec for name in self._names() if (spec := self._engine(name)) is not None]
         self._platform = environment.platform_key()
@@ -95,7 +96,7 @@ class Lanes:
     def _find(self, name: str) -> EngineSpec:
         """An engine of the roster; NAME==VERSION joins it, as a row of its own beside the pinned one."""
         bare, _, version = name.partition("==")
-        if bare not in self.roster:
+        if bare not in self.roster and name not in self.roster:
             raise InputError(f"no engine named {bare}", where="--engine", remedy=nearest(bare, self.roster))
         if version and name not in self.roster:
             self.roster[name] = replace(with_version(self.roster[bare], version), name=name)
@@ -195,6 +196,8 @@ class Lanes:
         except Unsupported as error:
             return str(error), None, {}
         except HostFailure as error:
+            if wants_network(error):
+                return told(error), None, {}  # nobody's ids are wrong: it is refused what it asks for
             verdict, why = failure(error)
             return "", (verdict, f"it does not start or load: {why}; see: tokassay engines check {spec.name}"), {}
         # Known only now that the engine has the contract: on which path of its own it serves it, say.

@@ -120,8 +120,9 @@ def test_a_contract_without_an_oracle_names_an_engine_that_was_asked(
     """The row of an absent engine is nobody's to be held to."""
     (tmp_path / "drops.py").write_text(DROPS, encoding="utf-8")
     later = roster.read_text(encoding="utf-8").split("\n\n")[1].replace("bpe-ranks", "opaque")
-    drops = later.replace("later", "drops").replace(str(PLANTED / "planted.py"), "drops.py").replace('"own"', '"project"')
-    roster.write_text("\n\n".join([later, drops.replace(', "decode"', "")]), encoding="utf-8")
+    drops = later.replace("later", "drops").replace(str(PLANTED / "planted.py"), "drops.py")
+    drops = drops.replace('"own"', '"project"').replace(', "decode"', "")
+    roster.write_text(f"{later}\n\n{drops}", encoding="utf-8")
     model = tmp_path / "tokenizer.json"
     model.write_text(json.dumps({
         "model": {"type": "WordLevel", "vocab": {"a": 0, "b": 1, "?": 2}, "unk_token": "?"}, "added_tokens": [],
