@@ -37,13 +37,15 @@ PYTHON_FLOOR = "3.11"  # of the versions that a lock is made for: pyproject's ow
 
 @dataclass(frozen=True)
 class Compared:
-    """Two releases on the same documents: `blocks` of them, those whose output is another, documents whose verdict or
-    wrong ids are others, verdicts of each, and the divergences that came and went."""
+    """Two releases on the same documents, counted once an operation: `blocks` of them, those whose output is another,
+    documents whose verdict or wrong ids are others, those that fail with the new one alone, verdicts of each, and the
+    divergences that came and went."""
 
     documents: int = 0
     blocks: int = 0
     blocks_changed: int = 0
     documents_changed: int = 0
+    documents_worse: int = 0
     verdicts: dict[str, dict[str, int]] = field(default_factory=dict)
     appear: list[dict[str, Any]] = field(default_factory=list)
     vanish: list[dict[str, Any]] = field(default_factory=list)
@@ -246,6 +248,9 @@ def _compared(db: sqlite3.Connection, run: str, old: str, new: str) -> Compared:
         blocks.setdefault(key, {})[row["engine"]] = row
         verdicts[row["engine"]].update(json.loads(row["verdicts"]))
     pairs = [(pair[old], pair[new]) for pair in blocks.values()]
+    each = [
+        both for one, other in pairs for both in zip(_by_document(one), _by_document(other), strict=True)
+    ]  # fmt: skip
     causes: dict[str, dict[tuple[str, ...], dict[str, Any]]] = {old: {}, new: {}}
     for row in db.execute("SELECT * FROM divergence WHERE run = ? ORDER BY ordinal", (run,)):
         causes[row["engine"]].setdefault((row["contract"], row["verdict"], row["signature"]), {
@@ -257,31 +262,29 @@ def _compared(db: sqlite3.Connection, run: str, old: str, new: str) -> Compared:
         documents=sum(one["documents"] for one, _ in pairs),
         blocks=len(pairs),
         blocks_changed=sum(one["digest"] != other["digest"] for one, other in pairs),
-        documents_changed=sum(_changed(one["rows"], other["rows"]) for one, other in pairs),
+        documents_changed=sum(one != other for one, other in each),
+        documents_worse=sum(one[0] not in FAILED and other[0] in FAILED for one, other in each),
         verdicts={name: dict(sorted(found.items())) for name, found in verdicts.items()},
         appear=[cause for key, cause in causes[new].items() if key not in causes[old]],
         vanish=[cause for key, cause in causes[old].items() if key not in causes[new]],
     )
 
 
-def _changed(one: str, other: str) -> int:
-    """Documents of a block with another verdict, or with other ids beside the same verdict."""
-    left, right = ({row[0]: _told(*row[1:]) for row in json.loads(text)} for text in (one, other))
-    return sum(left.get(at) != right.get(at) for at in left.keys() | right.keys())
-
-
-def _told(verdict: str, detail: Any) -> tuple[str, Any]:
-    return verdict, detail.get("got") if isinstance(detail, dict) else None
+def _by_document(row: sqlite3.Row) -> list[tuple[str, Any]]:
+    """Verdict and wrong ids of each document of a block."""
+    told = {at: (verdict, detail.get("got") if isinstance(detail, dict) else None)
+            for at, verdict, detail in json.loads(row["rows"])}  # fmt: skip
+    return [told.get(at, told.get(-1, ("match", None))) for at in range(row["documents"])]
 
 
 def _code(engines: Sequence[Engine]) -> int:
-    """5 a release does not run, 4 no ids were compared, 1 wrong ids or a new divergence that fails, else 0."""
+    """5 a release does not run, 4 no ids were compared, 1 wrong ids or documents that only it fails, else 0."""
     if any(one.after.problem for one in engines):
         return INFRASTRUCTURE
     if not any(one.after.tried for one in engines):
         return NOTHING
-    worse = any(cause["verdict"] in FAILED for one in engines for cause in one.compared.appear)
-    return MISMATCH if worse or not all(one.passes for one in engines) else AGREED
+    worse = any(one.compared.documents_worse or not one.passes for one in engines)
+    return MISMATCH if worse else AGREED
 
 
 @dataclass(frozen=True)

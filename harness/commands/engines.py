@@ -77,7 +77,7 @@ def _outdated(specs: list[Any], as_json: bool) -> None:
 def show(
     name: Annotated[str, typer.Argument(help="NAME or NAME==VERSION.")], roster: Roster = None, as_json: AsJson = False
 ) -> None:
-    """All that an engine declares (contracts, loading, bytes, threads, cache, calls, claims), and what it says itself."""
+    """All that an engine declares (contracts, loading, bytes, threads, cache, calls, claims), and what it says."""
     from tokassay.engines.roster import load_roster
     from tokassay.harness.engine_rows import whole_row
     from tokassay.harness.hosts import find_spec

@@ -23,8 +23,8 @@ def refresh(
 ) -> None:
     """Pin the newest release, or a named one: lock with hashes, environment, check, an audit beside the pinned one.
 
-    Roster and lock are changed only where the check passes. Exit codes: 0 nothing is worse, 1 wrong ids or a divergence
-    that the pinned release has not, 4 no published ids were there to compare, 5 it cannot be installed or does not run.
+    Roster and lock are changed only where the check passes. Exit codes: 0 nothing is worse, 1 wrong ids or documents
+    that only the new one fails, 4 no published ids were there to compare, 5 it cannot be installed or does not run.
     """
     from rich.console import Console
     from tokassay.engines.roster import load_roster
@@ -57,7 +57,8 @@ def _print(found: Any) -> None:
         if both.blocks:
             typer.echo(
                 f"  {both.documents:,} verdicts in {both.blocks:,} blocks: {both.blocks_changed:,} blocks have another "
-                f"output, {both.documents_changed:,} documents another verdict or other wrong ids"
+                f"output, {both.documents_changed:,} documents another verdict or other wrong ids; "
+                f"{both.documents_worse:,} fail that did not"
             )
             for name, verdicts in both.verdicts.items():
                 typer.echo(f"    {name}: " + ", ".join(f"{count:,} {verdict}" for verdict, count in verdicts.items()))
