@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -169,6 +170,16 @@ def test_every_shipped_engine_declares_what_a_reader_asks() -> None:
     for claim in map(claims.load_claim, claims.names()):
         if claim.engines:  # the first is whose claim it is, the others are baselines
             assert claim.name in load_roster()[claim.engines[0]].claims, claim.name
+
+
+def test_every_lock_pins_what_the_roster_pins_with_hashes() -> None:
+    for spec in load_roster().values():
+        if spec.lock is None or spec.lock.suffix != ".txt":
+            continue
+        text = spec.lock.read_text(encoding="utf-8")
+        assert re.search(rf"^{re.escape(spec.requirement)} ", text, re.MULTILINE), spec.name
+        pins = re.findall(r"^[a-z0-9._-]+==\S+ .*?(?=^\S|\Z)", text, re.MULTILINE | re.DOTALL)
+        assert pins and all("--hash=sha256:" in pin for pin in pins), spec.name
 
 
 def test_an_unavailable_engine_needs_a_version_a_home_and_a_reason(folder: Path) -> None:
