@@ -68,12 +68,12 @@ def _engine(spec: EngineSpec) -> Engine:
         "licence": spec.licence,
         "home": spec.home,
         "claims": ", ".join(spec.claims),
-        "limits": f"{spec.memory_mb:,} MB, {spec.timeout_s:g} s",
+        "limits": "" if spec.unavailable else f"{spec.memory_mb:,} MB, {spec.timeout_s:g} s",
         **{f"entry point: {name.replace('_', ' ')}": call for name, call in spec.entry_points.items()},
         **{f"byte policy of {name}": policy for name, policy in spec.byte_policies.items()},
     }
     told = tuple((name, value) for name, value in facts.items() if value)
-    return Engine(spec.name, spec.requirement == OURS, spec.requirement, told, spec.notes)
+    return Engine(spec.name, spec.requirement == OURS, spec.requirement, told, spec.notes, spec.unavailable)
 
 
 def vectors(held: Iterable[Vector]) -> tuple[Shown, ...]:

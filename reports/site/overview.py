@@ -18,12 +18,13 @@ def pages(site: Site) -> Iterator[Page]:
     """index.html."""
     names = [each.name for each in site.sources.engines]
     ours = [each.name for each in site.sources.engines if each.ours]
+    unavailable = [each.name for each in site.sources.engines if each.unavailable]
     newest = site.runs[0] if site.runs else None
     sections = [
         Section(
             "What is here",
             text=[
-                sentences.roster(names, ours),
+                sentences.roster(names, ours, unavailable),
                 asked(site),
                 recorded(site),
                 own(site),

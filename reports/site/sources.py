@@ -8,13 +8,15 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Engine:
-    """An engine of the roster. `facts` are (name, value) of what its table declares; `notes` is shown as it is."""
+    """An engine of the roster. `facts` are (name, value) of what its table declares; `notes` is shown as it is, and
+    `unavailable` why nobody can ask it."""
 
     name: str
     ours: bool
     requirement: str
     facts: tuple[tuple[str, str], ...] = ()
     notes: str = ""
+    unavailable: str = ""
 
 
 @dataclass(frozen=True)
