@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -161,3 +162,18 @@ def test_a_bad_roster_is_one_line_with_its_place(capsys: pytest.CaptureFixture[s
     code, _, err = run(capsys, "list", "--roster", str(roster))
     assert code == 2
     assert err.startswith(f"tokassay: {roster}:2: not TOML")
+
+
+def test_the_table_and_the_adapter_of_the_guide_work(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """As CONTRIBUTING.md prints them, for a package whose calls are those of its example."""
+    guide = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    table = guide.split("```toml\n")[1].split("```")[0]
+    adapter = guide.split("```python\n")[1].split("```")[0]
+    for name, value in (("NAME", "tokenizers"), ("MODULE", "tokenizers"), ("VERSION", version("tokenizers"))):
+        table, adapter = table.replace(name, value), adapter.replace(name, value)
+    table = table.replace("[tokenizers", "[guided").replace('environment = "own"', 'environment = "project"')
+    table = table.replace('lock = "locks/tokenizers.txt"\n', "").replace("adapters/tokenizers.py", "guided.py")
+    (tmp_path / "guided.py").write_text(adapter, encoding="utf-8")
+    (tmp_path / "guided.toml").write_text(table, encoding="utf-8")
+    code, out, _ = run(capsys, "check", "guided", "--roster", str(tmp_path / "guided.toml"), "--json")
+    assert (code, json.loads(out)["engines"][0]["ids"]) == (0, [31373, 995])
