@@ -164,8 +164,8 @@ EXAMPLES = {
 }
 # What stands for the lines that an engine which cannot be asked may leave out.
 UNASKED: dict[str, Any] = {
-    "environment": "own", "adapter": Path(), "algorithms": (), "byte_policy": "", "unicode": "", "specials": (),
-    "operations": (), "licence": "",
+    "environment": "own", "adapter": Path(), "algorithms": (), "byte_policy": "asked", "unicode": "asked",
+    "specials": (), "operations": (), "licence": "",
 }
 LISTS = {"algorithms": ALGORITHMS, "specials": SWITCH, "operations": (*OPERATIONS, *FURTHER)}
 CHOICES = {"environment": ("project", "own")}

@@ -148,7 +148,7 @@ class Lanes:
         policy = spec.byte_policy
         if asked.specials == "on":
             policy = spec.byte_policies.get("specials", policy)
-        contract = asked if spec.unavailable else asked.with_variants(  # which declares no variants
+        contract = asked.with_variants(
             unicode=None if spec.unicode == "asked" else spec.unicode,
             byte_policy=None if policy == "asked" else policy,
             normalization=spec.normalizes_by,

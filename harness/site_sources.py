@@ -58,8 +58,8 @@ def _engine(spec: EngineSpec) -> Engine:
         "algorithms": ", ".join(spec.algorithms),
         "vocabularies": "those that it is given" if ANY in spec.vocabularies else ", ".join(spec.vocabularies),
         "loads by": spec.loads,
-        "byte policy": spec.byte_policy,
-        "Unicode": spec.unicode,
+        "byte policy": "" if spec.unavailable else spec.byte_policy,
+        "Unicode": "" if spec.unavailable else spec.unicode,
         "normalizes by Unicode": spec.normalization,
         "special tokens": ", ".join(spec.specials),
         "operations": ", ".join(spec.operations),
@@ -73,7 +73,7 @@ def _engine(spec: EngineSpec) -> Engine:
         **{f"byte policy of {name}": policy for name, policy in spec.byte_policies.items()},
     }
     told = tuple((name, value) for name, value in facts.items() if value)
-    return Engine(spec.name, spec.requirement == OURS, spec.requirement, told, spec.notes, spec.unavailable)
+    return Engine(spec.name, spec.requirement == OURS, spec.requirement, told, spec.notes)
 
 
 def vectors(held: Iterable[Vector]) -> tuple[Shown, ...]:

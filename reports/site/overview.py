@@ -18,13 +18,12 @@ def pages(site: Site) -> Iterator[Page]:
     """index.html."""
     names = [each.name for each in site.sources.engines]
     ours = [each.name for each in site.sources.engines if each.ours]
-    unavailable = [each.name for each in site.sources.engines if each.unavailable]
     newest = site.runs[0] if site.runs else None
     sections = [
         Section(
             "What is here",
             text=[
-                sentences.roster(names, ours, unavailable),
+                sentences.roster(names, ours, sum(each.unavailable for each in site.sources.engines)),
                 asked(site),
                 recorded(site),
                 own(site),

@@ -8,15 +8,18 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Engine:
-    """An engine of the roster. `facts` are (name, value) of what its table declares; `notes` is shown as it is, and
-    `unavailable` why nobody can ask it."""
+    """An engine of the roster. `facts` are (name, value) of what its table declares; `notes` is shown as it is."""
 
     name: str
     ours: bool
     requirement: str
     facts: tuple[tuple[str, str], ...] = ()
     notes: str = ""
-    unavailable: str = ""
+
+    @property
+    def unavailable(self) -> bool:
+        """Whether nobody can ask it: it is a row with a reason."""
+        return "unavailable" in dict(self.facts)
 
 
 @dataclass(frozen=True)
