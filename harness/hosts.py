@@ -54,7 +54,7 @@ def oracle_spec() -> EngineSpec:
         requirement="tokassay",
         environment="project",
         adapter=Path(str(files("tokassay.oracles").joinpath("adapter.py"))),
-        algorithms=("bpe-ranks", "bpe-pairs", "greedy-longest"),
+        algorithms=("bpe-ranks", "bpe-pairs", "greedy-longest", "bpe-scores", "unigram-viterbi"),
         byte_policy=ASKED,
         unicode=ASKED,
         specials=("off", "on"),

@@ -256,6 +256,7 @@ def shown(loaded: Loaded) -> str:
     parts += [f"{len(c.special_tokens)} special tokens"] if c.special_tokens else []
     parts += [f"{len(c.added_tokens)} added tokens"] if c.added_tokens else []
     parts += [name for name in ("ignore_merges", "add_prefix_space", "byte_fallback") if getattr(c, name)]
+    parts += [f"white space {' '.join(c.whitespace)}"] if c.whitespace else []
     parts += [f"post-processor {c.post_processor}, not applied"] if c.post_processor != "none" else []
     return ", ".join(parts)
 

@@ -12,6 +12,7 @@ sentencepiece_processor.cc). Before 0.2.2 ties of the unigram model fell otherwi
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -20,13 +21,62 @@ from tokassay.oracles.decisions import PREFIX_SPACE, Decision
 from tokassay.oracles.errors import OracleError, Unsupported
 from tokassay.oracles.spm_charsmap import Charsmap
 from tokassay.oracles.spm_file import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, Model
-from tokassay.oracles.spm_normalize import REPLACEMENT, SPACE, Normalized, Normalizer, UserDefined
+from tokassay.oracles.spm_normalize import POLICIES, REPLACEMENT, SPACE, Normalized, Normalizer, UserDefined
 from tokassay.oracles.unigram import Unigram
 
 BPE, UNIGRAM = "bpe-scores", "unigram-viterbi"
 ALGORITHMS = (BPE, UNIGRAM)
 NORMALIZERS = ("none", "charsmap")
 _MEMO_PIECE, _MEMO_ENTRIES = 64, 1 << 20
+
+
+class Tables:
+    """What follows from a model alone, whatever the contract. Raises Unsupported for a type of piece that is not known.
+
+    ids  normal and user-defined pieces -> id
+    byte_ids  byte -> id
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.by_type: dict[int, dict[bytes, int]] = {kind: {} for kind in range(NORMAL, BYTE + 1)}
+        for number, (piece, _, kind) in enumerate(model.pieces):
+            if kind not in self.by_type:
+                raise Unsupported(f"a piece of type {kind} is not modelled", where=f"piece {number}")
+            self.by_type[kind].setdefault(piece, number)
+        self.ids = {piece: n for kind in (NORMAL, USER_DEFINED) for piece, n in self.by_type[kind].items()}
+        self.byte_ids = {_byte_of(piece): n for piece, n in self.by_type[BYTE].items()}
+        self.user_defined = UserDefined(self.by_type[USER_DEFINED])
+        self.unused = frozenset(self.by_type[UNUSED])
+        self.memo: dict[bytes, list[bytes]] = {}
+
+    def _scores(self, *kinds: int) -> dict[bytes, float]:
+        return {piece: self.model.pieces[n][1] for kind in kinds for piece, n in self.by_type[kind].items()}
+
+    @cached_property
+    def charsmap(self) -> Charsmap:
+        return Charsmap(self.model.charsmap)
+
+    @cached_property
+    def ranks(self) -> dict[bytes, int]:
+        """Pieces that merging may make -> rank."""
+        return spm_bpe.ranks(self._scores(UNUSED, USER_DEFINED, NORMAL))
+
+    @cached_property
+    def rank_of(self) -> spm_bpe.RankOf:
+        return spm_bpe.by_piece(self.ranks)
+
+    @cached_property
+    def joins(self) -> frozenset[tuple[bytes, bytes]]:
+        """The pairs of characters that stand beside each other in some piece."""
+        return frozenset(_neighbours(self.ranks))
+
+    @cached_property
+    def unigram(self) -> Unigram:
+        scores = self._scores(NORMAL)
+        if not scores:
+            raise OracleError("no normal piece", where="model", remedy="fetch the file again")
+        return Unigram(scores, frozenset(self.by_type[USER_DEFINED]))
 
 
 class SentencePiece:
@@ -37,8 +87,8 @@ class SentencePiece:
     OracleError for what is not whole.
     """
 
-    def __init__(self, contract: Mapping[str, Any], model: Model) -> None:
-        self.contract, self.model = contract, model
+    def __init__(self, contract: Mapping[str, Any], tables: Tables) -> None:
+        self.contract, self.tables, self.model = contract, tables, tables.model
         self.algorithm = str(contract.get("algorithm"))
         if self.algorithm not in ALGORITHMS:
             raise Unsupported(f"algorithm {self.algorithm!r} is not modelled", where="contract: algorithm")
@@ -51,64 +101,42 @@ class SentencePiece:
         if contract.get("normalizer") not in NORMALIZERS:
             raise Unsupported(f"normalizer {contract.get('normalizer')!r} is not modelled", where="contract: normalizer")
         self._policy = str(contract.get("byte_policy"))
+        if self._policy not in POLICIES:
+            raise Unsupported(f"byte policy {self._policy!r} is not modelled for pieces", where="contract: byte_policy")
         self.fallback, self.unknown = bool(contract.get("byte_fallback")), contract.get("unknown")
-        by_type: dict[int, dict[bytes, int]] = {kind: {} for kind in range(NORMAL, BYTE + 1)}
-        for number, (piece, _, kind) in enumerate(model.pieces):
-            if kind not in by_type:
-                raise Unsupported(f"a piece of type {kind} is not modelled", where=f"piece {number}")
-            by_type[kind].setdefault(piece, number)
-        self._types = by_type
-        self.ids = {piece: n for kind in (NORMAL, USER_DEFINED) for piece, n in by_type[kind].items()}
-        self._byte_ids = {_byte_of(piece): n for piece, n in by_type[BYTE].items()}
-        if self.fallback and len(self._byte_ids) < 256:
+        if self.fallback and len(tables.byte_ids) < 256:
             raise OracleError("byte fallback without 256 byte pieces", where="model", remedy="fetch the file again")
         if self.unknown is None and not self.fallback:
             raise OracleError("no unknown piece", where="model", remedy="fetch the file again")
-        self._read_text(by_type)
-
-    def _read_text(self, by_type: Mapping[int, Mapping[bytes, int]]) -> None:
-        scores = {kind: self._scores(by_type[kind]) for kind in (NORMAL, USER_DEFINED, UNUSED)}
-        self._user_defined = UserDefined(by_type[USER_DEFINED])
         self._normalizer = Normalizer(
-            Charsmap(self.model.charsmap) if self.contract.get("normalizer") == "charsmap" else None,
-            self._user_defined,
-            prefix=bool(self.contract.get("add_prefix_space")),
-            whitespace=self.contract.get("whitespace", ()),
+            tables.charsmap if contract.get("normalizer") == "charsmap" else None,
+            tables.user_defined,
+            prefix=bool(contract.get("add_prefix_space")),
+            whitespace=contract.get("whitespace", ()),
         )
-        self._unused = frozenset(by_type[UNUSED])
-        self._ranks = spm_bpe.ranks({**scores[UNUSED], **scores[USER_DEFINED], **scores[NORMAL]})
-        self._joins = frozenset(_neighbours(self._ranks))
-        self._memo: dict[bytes, list[bytes]] = {}
-        self._unigram = None
-        if self.algorithm == UNIGRAM:
-            if not scores[NORMAL]:
-                raise OracleError("no normal piece", where="model", remedy="fetch the file again")
-            self._unigram = Unigram(scores[NORMAL], scores[NORMAL], frozenset(by_type[USER_DEFINED]))
-
-    def _scores(self, pieces: Mapping[bytes, int]) -> dict[bytes, float]:
-        return {piece: self.model.pieces[number][1] for piece, number in pieces.items()}
 
     # ---- the stages
 
     def _parts(self, data: bytes, record: spm_bpe.Record | None = None) -> list[bytes]:
         """The parts of a normalized text, unknown ones character by character."""
-        if self._unigram is not None:
-            return [part for part, _ in self._unigram.best(data)]
-        begun = spm_bpe.symbols(data, self._user_defined)
-        if self._unused:
+        tables = self.tables
+        if self.algorithm == UNIGRAM:
+            return tables.unigram.best(data)
+        begun = spm_bpe.symbols(data, tables.user_defined)
+        if tables.unused:
             seen: spm_bpe.Parts = {}
-            parts = spm_bpe.linked(begun, self._ranks, record, seen)
-            return [each for part in parts for each in spm_bpe.split_again(part, self._unused, seen)]
+            parts = spm_bpe.linked(begun, tables.rank_of, record, seen)
+            return [each for part in parts for each in spm_bpe.split_again(part, tables.unused, seen)]
         if record is not None:
-            return spm_bpe.linked(begun, self._ranks, record)
+            return spm_bpe.linked(begun, tables.rank_of, record)
         return [part for stretch in self._stretches(begun) for part in self._merged(stretch)]
 
     def _stretches(self, begun: Sequence[spm_bpe.Symbol]) -> Iterator[Sequence[spm_bpe.Symbol]]:
         """The symbols cut between characters that stand beside each other in no piece. Nothing merges across such a
         place, so the sides are merged as if the other were not there."""
-        at = 0
+        at, joins = 0, self.tables.joins
         for place, ((left, frozen), (right, too)) in enumerate(pairwise(begun), 1):
-            if frozen or too or (left, right) not in self._joins:
+            if frozen or too or (left, right) not in joins:
                 yield begun[at:place]
                 at = place
         if begun:
@@ -117,21 +145,22 @@ class SentencePiece:
     def _merged(self, stretch: Sequence[spm_bpe.Symbol]) -> list[bytes]:
         if len(stretch) == 1:
             return [stretch[0][0]]
+        rank_of, memo = self.tables.rank_of, self.tables.memo
         if len(stretch) > _MEMO_PIECE:
-            return spm_bpe.linked(stretch, self._ranks)
+            return spm_bpe.linked(stretch, rank_of)
         key = b"".join([part for part, _ in stretch])
-        known = self._memo.get(key)
+        known = memo.get(key)
         if known is None:
-            if len(self._memo) >= _MEMO_ENTRIES:
-                self._memo.clear()
-            known = self._memo[key] = spm_bpe.linked(stretch, self._ranks)
+            if len(memo) >= _MEMO_ENTRIES:
+                memo.clear()
+            known = memo[key] = spm_bpe.linked(stretch, rank_of)
         return known
 
     def _given(self, parts: Sequence[bytes]) -> Iterator[tuple[int, int]]:
         """(id, bytes of the normalized text behind it): all of an unknown stretch is behind its last id."""
-        waiting = 0
+        waiting, ids, byte_ids = 0, self.tables.ids, self.tables.byte_ids
         for part in parts:
-            number = self.ids.get(part)
+            number = ids.get(part)
             if waiting and (number is not None or self.fallback):
                 yield self._unknown_id(), waiting
                 waiting = 0
@@ -139,8 +168,8 @@ class SentencePiece:
                 yield number, len(part)
             elif self.fallback:
                 for byte in part[:-1]:
-                    yield self._byte_ids[byte], 0
-                yield self._byte_ids[part[-1]], len(part)
+                    yield byte_ids[byte], 0
+                yield byte_ids[part[-1]], len(part)
             else:
                 waiting += len(part)
         if waiting:
@@ -218,7 +247,7 @@ class SentencePiece:
             place = {"stage": "merge", "offset": 0, "path": "highest score, leftmost"}
             found.append({**place, "left": left.hex(), "right": right.hex(), "rank": rank, "position": position})
 
-        parts = self._parts(normal.data, joined if self._unigram is None else None)
+        parts = self._parts(normal.data, joined if self.algorithm == BPE else None)
         for number, start, end in self._placed(normal, parts):
             kind = self.model.pieces[number][2]
             path = {UNKNOWN: "unknown", BYTE: "byte fallback"}.get(kind, "piece")

@@ -20,6 +20,7 @@ from tokassay.oracles.spm_normalize import UserDefined
 LEVELS = 100
 Symbol = tuple[bytes, bool]  # the bytes, and whether it is frozen: a user-defined piece
 Parts = dict[bytes, tuple[bytes, bytes]]
+RankOf = Callable[[bytes, bytes], int | None]
 # Called for each join with (left, right, rank, offset of left in the text).
 Record = Callable[[bytes, bytes, int, int], None]
 
@@ -54,14 +55,20 @@ def symbols(data: bytes, user_defined: UserDefined) -> list[Symbol]:
     return found
 
 
-def naive(begun: Sequence[Symbol], rank: Mapping[bytes, int], record: Record | None = None) -> list[bytes]:
+def by_piece(rank: Mapping[bytes, int]) -> RankOf:
+    """rank_of for pieces: the rank of what two neighbours make."""
+    get = rank.get
+    return lambda left, right: get(left + right)
+
+
+def naive(begun: Sequence[Symbol], rank_of: RankOf, record: Record | None = None) -> list[bytes]:
     """The definition, one join a pass; quadratic."""
     parts = list(begun)
     while True:
         best = None
         for at in range(len(parts) - 1):
             (left, frozen), (right, too) = parts[at], parts[at + 1]
-            found = None if frozen or too else rank.get(left + right)
+            found = None if frozen or too else rank_of(left, right)
             if found is not None and (best is None or found < best[0]):
                 best = found, at
         if best is None:
@@ -73,7 +80,7 @@ def naive(begun: Sequence[Symbol], rank: Mapping[bytes, int], record: Record | N
 
 
 def linked(
-    begun: Sequence[Symbol], rank: Mapping[bytes, int], record: Record | None = None, seen: Parts | None = None
+    begun: Sequence[Symbol], rank_of: RankOf, record: Record | None = None, seen: Parts | None = None
 ) -> list[bytes]:
     """The same parts in time n log n: candidates in a heap, parts in a linked list.
 
@@ -94,7 +101,7 @@ def linked(
             return None
         left, right = parts[at], parts[other]
         assert left is not None and right is not None
-        found = rank.get(left + right)
+        found = rank_of(left, right)
         if found is not None and seen is not None:
             seen[left + right] = left, right
         return found
@@ -108,7 +115,7 @@ def linked(
             continue
         right = parts[gone]
         assert right is not None
-        if frozen[at] or frozen[gone] or rank.get(left + right) != lowest:
+        if frozen[at] or frozen[gone] or rank_of(left, right) != lowest:
             continue  # one of the two has been joined to something else since
         if record is not None:
             record(left, right, lowest, starts[at])

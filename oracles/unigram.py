@@ -24,27 +24,23 @@ RESET = 100_000.0
 
 
 class Unigram:
-    """`scores` are those of the pieces that may be used; user-defined ones are worth 0.1 a byte after the first."""
+    """`scores` are those of the normal pieces; user-defined ones are worth 0.1 for each byte after the first."""
 
-    def __init__(
-        self, scores: Mapping[bytes, float], normal: Mapping[bytes, float], user_defined: frozenset[bytes]
-    ) -> None:
-        """`normal`: the scores of normal pieces, of which the least counts (unused ones are none of them)."""
+    def __init__(self, scores: Mapping[bytes, float], user_defined: frozenset[bytes]) -> None:
         self.scores = dict(scores)
         self.scores.update((piece, single(0.1 * (len(piece) - 1))) for piece in user_defined)
-        self.unknown = single(min(normal.values()) - UNKNOWN_PENALTY)
+        self.unknown = single(min(scores.values()) - UNKNOWN_PENALTY)
         lengths: dict[bytes, set[int]] = {}
         for piece in self.scores:
             lengths.setdefault(piece[: width_at(piece, 0)], set()).add(len(piece))
         # Piece lengths by first character, shortest first.
         self._lengths = {first: tuple(sorted(found)) for first, found in lengths.items()}
 
-    def best(self, data: bytes) -> list[tuple[bytes, bool]]:
-        """(bytes, whether they are a piece) of each step of the best path. `data` is well-formed."""
+    def best(self, data: bytes) -> list[bytes]:
+        """The parts of the best path: pieces, and single characters for which there is none. `data` is well-formed."""
         size = len(data)
         best = array("f", [0.0]) * (size + 1)
         came = array("q", [-1]) * (size + 1)  # where the last piece of the best path to a place begins
-        known = bytearray(size + 1)
         cell = array("f", [0.0])  # one addition, rounded to 32 bits
         get, lengths = self.scores.get, self._lengths
         frontier = at = 0
@@ -64,20 +60,20 @@ class Unigram:
                 frontier = max(frontier, end)
                 cell[0] = score + here
                 if came[end] < 0 or cell[0] > best[end]:
-                    best[end], came[end], known[end] = cell[0], at, 1
+                    best[end], came[end] = cell[0], at
                 alone = alone or length == width
             if not alone:
                 end = at + width
                 frontier = max(frontier, end)
                 cell[0] = self.unknown + here
                 if came[end] < 0 or cell[0] > best[end]:
-                    best[end], came[end], known[end] = cell[0], at, 0
+                    best[end], came[end] = cell[0], at
             at += width
-        steps: list[tuple[bytes, bool]] = []
+        parts: list[bytes] = []
         while at > 0:
-            steps.append((data[came[at] : at], bool(known[at])))
+            parts.append(data[came[at] : at])
             at = came[at]
-        return steps[::-1]
+        return parts[::-1]
 
 
 def _set_off(best: array[float], came: array[int], at: int, frontier: int) -> None:
