@@ -91,7 +91,8 @@ def target(text: str, asked: Contract, roster: Mapping[str, EngineSpec], where: 
     declared = {
         field: value
         for field, value in (
-            ("byte_policy", spec.byte_policy), ("unicode", spec.unicode), ("normalization", spec.normalizes_by or ASKED)
+            ("byte_policy", spec.policy(asked.algorithm)), ("unicode", spec.unicode),
+            ("normalization", spec.normalizes_by or ASKED),
         )
         if value != ASKED
     }

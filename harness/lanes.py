@@ -132,9 +132,7 @@ class Lanes:
 
     def _lane(self, spec: EngineSpec, vocabulary: Vocabulary, asked: Contract) -> Lane:
         # "asked": an engine that can be told the variant, as ours can; the others have the one they declare.
-        policy = spec.byte_policy
-        if asked.specials == "on":
-            policy = spec.byte_policies.get("specials", policy)
+        policy = spec.policy(asked.algorithm, asked.specials)
         contract = asked.with_variants(
             unicode=None if spec.unicode == "asked" else spec.unicode,
             byte_policy=None if policy == "asked" else policy,

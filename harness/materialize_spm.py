@@ -30,7 +30,7 @@ Merges = list[tuple[bytes, bytes]]
 SAMPLE = 1 << 16  # bytes of the embedded text that a derivation is tried on
 RUNS, DRAWN = 70, 500  # the longest run of one character, and texts drawn, where pieces tie
 # Every shape of white space at the ends and between.
-BLANKS = ("", " ", "  ", "a", " a", "a ", "  a  b   c  ", "\u2581", " \u2581 a\u2581", "a\n b", "\t a \u3000", "e\u0301")
+BLANKS = ("", " ", "  ", "a", " a", "a ", "  a  b   c  ", "\u2581", " \u2581 a\u2581", "a\n b", "\t a \u3000")
 
 
 class Lost(Exception):
@@ -69,25 +69,20 @@ def tokenizer_json(vocabulary: Any, contract: Contract) -> bytes:
     charsmap = Charsmap(vocabulary.charsmap) if contract.normalizer == "charsmap" else None
     if kinds[USER_DEFINED]:
         if contract.algorithm == BPE_SCORES:
-            raise Lost("behind an added token a tokenizer.json puts a prefix, behind a user-defined piece there is none")
+            raise Lost("behind an added token there is a prefix, behind a user-defined piece there is none")
         for piece in kinds[USER_DEFINED]:
             if charsmap is not None and any(charsmap.begins(c.encode()) for c in piece.decode("utf-8", "replace")):
                 raise Lost(f"the character map changes the user-defined piece {piece!r}")
-    normalizers = _normalizers(vocabulary, contract)
-    _try_normalizer(normalizers, charsmap, contract)
-    model = _bpe(vocabulary, contract, names) if contract.algorithm == BPE_SCORES else _unigram(
-        vocabulary, contract, names
-    )
-    decoders: list[dict[str, Any]] = [{"type": "Replace", "pattern": {"String": "\u2581"}, "content": " "}]
-    decoders += [{"type": "ByteFallback"}] if contract.byte_fallback else []
-    decoders += [{"type": "Fuse"}]
-    if contract.add_prefix_space or "collapse" in contract.whitespace:
-        decoders += [{"type": "Strip", "content": " ", "start": 1, "stop": 0}]
+    words = _by_words(contract, charsmap)
+    normalizers = _normalizers(vocabulary, contract, words)
+    _try_normalizer(normalizers, charsmap, contract, words)
+    model = (_bpe if contract.algorithm == BPE_SCORES else _unigram)(vocabulary, contract, names)
+    blocks = {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "always", "split": False}
     root = {
         "version": "1.0", "truncation": None, "padding": None, "added_tokens": [],
         "normalizer": {"type": "Sequence", "normalizers": normalizers},
-        "pre_tokenizer": None, "post_processor": None,
-        "decoder": {"type": "Sequence", "decoders": decoders},
+        "pre_tokenizer": blocks if words else None, "post_processor": None,
+        "decoder": blocks if words else {"type": "Sequence", "decoders": _decoders(contract)},
         "model": model,
     }  # fmt: skip
     return json.dumps(root, ensure_ascii=False).encode("utf-8")
@@ -110,27 +105,48 @@ def _names(vocabulary: SentencePieces, contract: Contract) -> list[str]:
     return found
 
 
-def _normalizers(vocabulary: SentencePieces, contract: Contract) -> list[dict[str, Any]]:
+def _by_words(contract: Contract, charsmap: Charsmap | None) -> bool:
+    """Whether the usual pre-tokenizer writes spaces and puts the prefix. It puts none before a text that begins with a
+    space or a block, so it fits where none does: white space is collapsed, and blocks are mapped to it."""
+    mapped = charsmap.longest(SPACE, 0) if charsmap is not None else None
+    return contract.add_prefix_space and "collapse" in contract.whitespace and mapped == (len(SPACE), b" ")
+
+
+def _normalizers(vocabulary: SentencePieces, contract: Contract, words: bool) -> list[dict[str, Any]]:
     def replace(pattern: str, content: str, kind: str = "Regex") -> dict[str, Any]:
         return {"type": "Replace", "pattern": {kind: pattern}, "content": content}
 
     made: list[dict[str, Any]] = []
     if contract.normalizer == "charsmap":
         made.append({"type": "Precompiled", "precompiled_charsmap": b64encode(vocabulary.charsmap).decode()})
-    collapse = "collapse" in contract.whitespace
-    made += [replace(r"\A +", ""), replace(" {2,}", " ")] if collapse else []
+    collapse, prefix = "collapse" in contract.whitespace, [{"type": "Prepend", "prepend": "\u2581"}]
+    if collapse:
+        made += [replace(r"\A +", ""), replace(r" +\z", ""), replace(" {2,}", " ")]
+    if words:
+        return made
     made.append(replace(" ", "\u2581", "String"))
-    made += [replace("\u2581+\\z", "")] if collapse else []
-    made += [{"type": "Prepend", "prepend": "\u2581"}] if contract.add_prefix_space else []
+    made += [replace("\u2581+\\z", "")] if collapse else []  # a block of the text's own goes like a space
+    return made + prefix * contract.add_prefix_space
+
+
+def _decoders(contract: Contract) -> list[dict[str, Any]]:
+    made: list[dict[str, Any]] = [{"type": "Replace", "pattern": {"String": "\u2581"}, "content": " "}]
+    made += [{"type": "ByteFallback"}] if contract.byte_fallback else []
+    made += [{"type": "Fuse"}]
+    if contract.add_prefix_space or "collapse" in contract.whitespace:
+        # The prefix; where white space is collapsed, blocks of the text's own too.
+        made += [{"type": "Strip", "content": " ", "start": 64 if "collapse" in contract.whitespace else 1, "stop": 0}]
     return made
 
 
-def _try_normalizer(steps: Sequence[Mapping[str, Any]], charsmap: Charsmap | None, contract: Contract) -> None:
+def _try_normalizer(
+    steps: Sequence[Mapping[str, Any]], charsmap: Charsmap | None, contract: Contract, words: bool
+) -> None:
     """The steps, carried out as they are written, against the normalizer. Raises Lost."""
     normalizer = Normalizer(
         charsmap, UserDefined(()), prefix=contract.add_prefix_space, whitespace=contract.whitespace
     )
-    for text in (*BLANKS, *(line for line in sample().decode("utf-8", "ignore").split("\n"))):
+    for text in (*BLANKS, *sample().decode("utf-8", "ignore").split("\n")):
         made = text
         for step in steps:
             if step["type"] == "Precompiled":
@@ -142,6 +158,9 @@ def _try_normalizer(steps: Sequence[Mapping[str, Any]], charsmap: Charsmap | Non
                 made = made.replace(step["pattern"]["String"], step["content"])
             else:
                 made = re.sub(step["pattern"]["Regex"].replace(r"\z", r"\Z"), step["content"], made)
+        if words:
+            made = made.replace(" ", "\u2581")
+            made = "\u2581" + made if made and not made.startswith("\u2581") else made
         if made.encode() != normalizer.text(text.encode(), "reject"):
             raise Lost(f"the normalizer does not come out the same on {text[:40]!r}")
 
@@ -227,5 +246,6 @@ def _trials(pieces: Sequence[bytes], ranks: Mapping[bytes, int]) -> Iterator[byt
 def sample() -> bytes:
     """The beginnings of the embedded texts."""
     folder = resources("tokassay.fixtures").joinpath("sample")
-    texts = [one.read_bytes() for one in sorted(folder.iterdir(), key=lambda one: one.name) if one.name.endswith(".txt")]
+    named = sorted((one for one in folder.iterdir() if one.name.endswith(".txt")), key=lambda one: one.name)
+    texts = [one.read_bytes() for one in named]
     return b"\n".join(text[: SAMPLE // len(texts)] for text in texts)

@@ -165,9 +165,10 @@ class _Read:
         )
         parsed.unknown = next((n for n, piece in enumerate(self.pieces) if piece.kind == UNKNOWN), None)
         counts = Counter(TYPES[piece.kind] for piece in self.pieces)
-        parsed.notes.append(", ".join(f"{counts[name]:,} {name}" for name in TYPES if counts[name]) + " pieces")
-        if counts["control"]:
-            parsed.notes.append("control pieces are never made from text")
+        parsed.notes.append(
+            ", ".join(f"{counts[name]:,} {name}" for name in TYPES if counts[name])
+            + " pieces; control pieces are never made from text" * bool(counts["control"])
+        )
         return parsed
 
     def _vocabulary(self, charsmap: bytes) -> SentencePieces:

@@ -99,7 +99,7 @@ class SentencePiece:
             if contract.get(name, idle[0]) not in idle:
                 raise Unsupported(f"{name} is not modelled for pieces", where=f"contract: {name}")
         if contract.get("normalizer") not in NORMALIZERS:
-            raise Unsupported(f"normalizer {contract.get('normalizer')!r} is not modelled", where="contract: normalizer")
+            raise Unsupported(f"normalizer {contract.get('normalizer')!r} is not modelled for pieces")
         self._policy = str(contract.get("byte_policy"))
         if self._policy not in POLICIES:
             raise Unsupported(f"byte policy {self._policy!r} is not modelled for pieces", where="contract: byte_policy")
@@ -272,9 +272,6 @@ class SentencePiece:
                 at += 1
             if data[begun:at].replace(SPACE, b" ") != document[start:end].replace(SPACE, b" "):
                 yield {"stage": "normalize", "offset": start, "path": "charsmap", "start": start, "end": end}
-        if at < len(data):  # a suffix
-            yield {"stage": "normalize", "offset": len(document), "path": PREFIX_SPACE, "start": len(document),
-                   "end": len(document)}  # fmt: skip
 
 
 def _neighbours(pieces: Mapping[bytes, int]) -> Iterator[tuple[bytes, bytes]]:

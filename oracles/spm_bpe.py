@@ -1,5 +1,5 @@
-"""SentencePiece's BPE (bpe_model.cc): symbols are characters; while some two neighbours make a piece, join the two whose
-piece has the highest score, the leftmost of these.
+"""SentencePiece's BPE (bpe_model.cc): symbols are characters; while some two neighbours make a piece, join the two
+whose piece has the highest score, the leftmost of these.
 
 A user-defined piece is one symbol that nothing is joined to. A piece marked unused is merged like any other, and where
 one is left at the end it is split again into the two parts that were last seen beside each other as that piece, and
