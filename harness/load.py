@@ -173,7 +173,7 @@ def _parse(
             return vocab_cray.parse(data, where)
         if kind == "tekken":
             return vocab_tekken.parse(data, where)
-        return (vocab_hf if kind == "tokenizer.json" else vocab_spm).parse(data, where)
+        return vocab_hf.parse(data, where) if kind == "tokenizer.json" else vocab_spm.parse(data, where)
     asked = pattern if pattern is not None or encoding is None else encoding.pattern
     split = known.resolve_pattern(asked, where)
     if kind == "vocab.bpe":

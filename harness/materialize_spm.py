@@ -53,7 +53,8 @@ def files(loaded: Loaded, contract: Contract, folder: Path, keep: Keep) -> dict[
     try:
         paths["tokenizer.json"] = keep(made, lambda: tokenizer_json(loaded.vocabulary, contract))
     except Lost as lost:
-        keep(reason, lambda: f"{lost}\n".encode())
+        told = f"{lost}\n".encode()
+        keep(reason, lambda: told)
     return paths
 
 
@@ -78,7 +79,7 @@ def tokenizer_json(vocabulary: Any, contract: Contract) -> bytes:
     _try_normalizer(normalizers, charsmap, contract, words)
     model = (_bpe if contract.algorithm == BPE_SCORES else _unigram)(vocabulary, contract, names)
     blocks = {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "always", "split": False}
-    root = {
+    root: dict[str, Any] = {
         "version": "1.0", "truncation": None, "padding": None, "added_tokens": [],
         "normalizer": {"type": "Sequence", "normalizers": normalizers},
         "pre_tokenizer": blocks if words else None, "post_processor": None,
@@ -113,30 +114,30 @@ def _by_words(contract: Contract, charsmap: Charsmap | None) -> bool:
 
 
 def _normalizers(vocabulary: SentencePieces, contract: Contract, words: bool) -> list[dict[str, Any]]:
-    def replace(pattern: str, content: str, kind: str = "Regex") -> dict[str, Any]:
-        return {"type": "Replace", "pattern": {kind: pattern}, "content": content}
-
     made: list[dict[str, Any]] = []
     if contract.normalizer == "charsmap":
         made.append({"type": "Precompiled", "precompiled_charsmap": b64encode(vocabulary.charsmap).decode()})
     collapse, prefix = "collapse" in contract.whitespace, [{"type": "Prepend", "prepend": "\u2581"}]
     if collapse:
-        made += [replace(r"\A +", ""), replace(r" +\z", ""), replace(" {2,}", " ")]
+        made += [_replace(r"\A +", ""), _replace(r" +\z", ""), _replace(" {2,}", " ")]
     if words:
         return made
-    made.append(replace(" ", "\u2581", "String"))
-    made += [replace("\u2581+\\z", "")] if collapse else []  # a block of the text's own goes like a space
+    made.append(_replace(" ", "\u2581", "String"))
+    made += [_replace("\u2581+\\z", "")] if collapse else []  # a block of the text's own goes like a space
     return made + prefix * contract.add_prefix_space
 
 
+def _replace(pattern: str, content: str, kind: str = "Regex") -> dict[str, Any]:
+    return {"type": "Replace", "pattern": {kind: pattern}, "content": content}
+
+
 def _decoders(contract: Contract) -> list[dict[str, Any]]:
-    made: list[dict[str, Any]] = [{"type": "Replace", "pattern": {"String": "\u2581"}, "content": " "}]
-    made += [{"type": "ByteFallback"}] if contract.byte_fallback else []
-    made += [{"type": "Fuse"}]
-    if contract.add_prefix_space or "collapse" in contract.whitespace:
-        # The prefix; where white space is collapsed, blocks of the text's own too.
-        made += [{"type": "Strip", "content": " ", "start": 64 if "collapse" in contract.whitespace else 1, "stop": 0}]
-    return made
+    spaces = _replace("\u2581", " ", "String")
+    fallback = [{"type": "ByteFallback"}] if contract.byte_fallback else []
+    if "collapse" in contract.whitespace:  # every block goes from the beginning
+        return [*fallback, {"type": "Fuse"}, _replace("\\A\u2581+", ""), spaces]
+    prefix = [{"type": "Strip", "content": " ", "start": 1, "stop": 0}]
+    return [spaces, *fallback, {"type": "Fuse"}, *(prefix if contract.add_prefix_space else [])]
 
 
 def _try_normalizer(

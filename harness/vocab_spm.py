@@ -137,7 +137,7 @@ class _Read:
         return value
 
     def parsed(self, size: int) -> Parsed:
-        kind = int(self.said.get("model_type", 1))  # type: ignore[arg-type] # a number, as `spec` saw to
+        kind = int(self.said.get("model_type", 1))
         model = MODELS[kind] if 0 < kind < len(MODELS) else f"type {kind}"
         if not self.pieces:
             raise self.damaged("no pieces: not a SentencePiece model, or cut off", size)

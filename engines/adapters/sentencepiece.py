@@ -28,10 +28,12 @@ class Adapter:
         return str(sentencepiece.__version__)
 
     def load(self, contract: dict[str, Any], files: dict[str, str], threads: int, options: dict[str, Any]) -> None:
+        if contract["algorithm"] not in ("bpe-scores", "unigram-viterbi", "opaque"):
+            raise Unsupported("sentencepiece reads only its own model files")
         self.threads = threads
         self.chunk_len = options.get("chunk_len")  # characters: cut into chunks for a pool of threads
         # Tried, not told by the name: Mistral's models end in .model.v1. A JSON file would be a parse error too.
-        path = files.get("sentencepiece", files["source"])
+        path = files.get("sentencepiece") or files.get("source", "")
         try:
             self.processor = sentencepiece.SentencePieceProcessor(model_file=path)
         except (RuntimeError, OSError) as error:
