@@ -83,7 +83,7 @@ def tokenizer_json(vocabulary: Any, contract: Contract) -> bytes:
         "version": "1.0", "truncation": None, "padding": None, "added_tokens": [],
         "normalizer": {"type": "Sequence", "normalizers": normalizers},
         "pre_tokenizer": blocks if words else None, "post_processor": None,
-        "decoder": blocks if words else {"type": "Sequence", "decoders": _decoders(contract)},
+        "decoder": {"type": "Sequence", "decoders": _decoders(contract)},
         "model": model,
     }  # fmt: skip
     return json.dumps(root, ensure_ascii=False).encode("utf-8")

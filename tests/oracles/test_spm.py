@@ -78,7 +78,7 @@ CASES: dict[str, Callable[[], bytes]] = {
     ),
     "bpe, nmt_nfkc": lambda: trained(vocab_size=120, model_type="bpe"),
     "bpe, user-defined": lambda: trained(
-        vocab_size=130, model_type="bpe", user_defined_symbols=("the", "(", "hel", "\u0301x", " w", "  ")
+        vocab_size=130, model_type="bpe", user_defined_symbols=("the", "th", "(", "hel", "\u0301x", " w", "  ")
     ),
     "unigram, nmt_nfkc": lambda: trained(vocab_size=110, model_type="unigram"),
     "unigram, nfkc_cf": lambda: trained(vocab_size=110, normalization_rule_name="nfkc_cf"),
@@ -175,6 +175,13 @@ def test_sums_are_rounded_to_32_bits() -> None:
     reference = sentencepiece.SentencePieceProcessor(model_proto=data)
     assert oracle_of(data).encode(b"ab") == reference.encode(b"ab") == [3, 6]
     assert -base - 1.0 - 1.0 > -base - 2.0000002384185791
+
+
+def test_an_unknown_character_costs_the_least_score_less_ten() -> None:
+    rows = [*HEAD, (SPACE, -1.0, 1), ("xy", -12.0, 1), ("z", -5.0, 1), ("yz", -1.0, 1)]
+    data = models.model(rows, models.UNIGRAM)
+    assert oracle_of(data).encode(b"xyz") == sentencepiece.SentencePieceProcessor(model_proto=data).encode(b"xyz")
+    assert oracle_of(data).encode(b"xyz") == [3, 4, 5]  # 17 against 12 + 10 + 1
 
 
 def test_long_documents_are_set_off() -> None:
