@@ -83,7 +83,7 @@ class Adapter:
         made = self.tokenizer.encode(text, add_special_tokens=False)
         at = [0, *accumulate(len(character.encode()) for character in text)]  # the byte at which a character begins
         if self.pieces:
-            told = {"stage": "lookup", "path": "Encoding.ids"}  # where a prefix or a byte piece stands is its own affair
+            told = {"stage": "lookup", "path": "Encoding.ids"}  # where a prefix or byte piece stands is its own affair
             return [{**told, "offset": at[low], "id": n} for n, (low, _) in zip(made.ids, made.offsets, strict=True)]
         known = self.tokenizer.get_added_tokens_decoder()
         added = {n for n, token in known.items() if not (token.special and self.tokenizer.encode_special_tokens)}
