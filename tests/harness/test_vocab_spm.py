@@ -14,8 +14,12 @@ from typing import Any
 
 import pytest
 import sentencepiece
+from tokassay.harness.cause import changes
+from tokassay.harness.cli import main
 from tokassay.harness.contract import Contract
+from tokassay.harness.differ import Side
 from tokassay.harness.errors import InputError
+from tokassay.harness.hosts import Target, oracle_spec
 from tokassay.harness.load import Loaded, as_greedy, load_vocabulary
 from tokassay.harness.materialize import materialize
 from tokassay.harness.materialize_spm import Lost, merge_list, tokenizer_json
@@ -264,6 +268,57 @@ def test_an_audit_holds_engines_to_the_model(run_audit: Callable[..., Any], tmp_
         assert run.verdicts("sentencepiece", operation) == {"match": len(documents)}
         assert run.verdicts("tokenizers", operation) == {"match": len(TEXTS), "reject": 2}
     assert run.verdicts("sentencepiece", "offsets")["match"] > 4
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"add_prefix_space": False}, "without a space put before the text"),
+        ({"whitespace": ()}, "with white space kept instead of collapse"),
+        ({"normalizer": "none"}, "without a normalizer"),
+        ({"byte_fallback": False}, "without byte fallback"),
+        ({"byte_policy": "replace"}, "byte policy replace instead of replace-each-byte"),
+    ],
+)
+def test_an_engine_that_does_one_thing_otherwise_is_told(fields: dict[str, Any], words: str, tmp_path: Path) -> None:
+    """The oracle under a changed contract stands for an engine."""
+    loaded = loaded_from(tmp_path, models.trained(vocab_size=400, model_type="bpe", byte_fallback=True))
+    right, wrong = (oracle_here(one, loaded) for one in (loaded.contract, replace(loaded.contract, **fields)))
+    documents = [b"hello  \xe2\x82 \xf0\x9f\xa6\x99 \xef\xac\x81", *(text.encode() for text in TEXTS)]
+    seen = [
+        (each, Side("engine", ids=tuple(wrong.encode(each))), Side("oracle", ids=tuple(right.encode(each))))
+        for each in documents
+    ]
+    targets = Target("engine", oracle_spec(), loaded.contract), Target("oracle", oracle_spec(), loaded.contract)
+    told = changes(seen[0][1:], targets, loaded, documents[0], seen)
+    assert {change.field for change in told} == set(fields)
+    assert words in told[0].sentence
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, Any]:
+    with pytest.raises(SystemExit) as stop:
+        main([*words, "--json"])
+    return int(stop.value.code or 0), json.loads(capsys.readouterr().out)
+
+
+def test_commands_take_a_model(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "m.model"
+    path.write_bytes(models.trained(vocab_size=400, model_type="bpe", byte_fallback=True))
+    vocab = ("--vocab", str(path))
+    code, same = run(capsys, "trace", "oracle", "--against", "sentencepiece", *vocab, "--text", " he\u0301llo  w")
+    assert code == 0 and same["same"] and same["difference"] is None
+    code, least = run(capsys, "reduce", "oracle", "oracle:replace", *vocab, "--hex", b"hello \xe2\x82 world".hex())
+    # Under `replace` U+FFFD is text, which this map makes a space; under `replace-each-byte` no rule applies to it.
+    assert (code, least["outcome"], len(least["minimal"])) == (1, "reduced", 2)
+    golden = str(tmp_path / "golden.json")
+    small = ("--corpus", "versions:0", "--engine", "sentencepiece")
+    code, _ = run(capsys, "freeze", *vocab, "--out", golden, *small)
+    assert code == 0
+    assert run(capsys, "check", golden)[0] == 0
+    rows = json.loads(Path(golden).read_text(encoding="utf-8"))
+    assert rows["contract"]["algorithm"] == "bpe-scores"
+    code, shown = run(capsys, "vocab", "verify", str(path))
+    assert (code, shown["vocabularies"][0]["failures"]) == (0, [])
 
 
 def test_a_wrong_engine_is_found(tmp_path: Path) -> None:
