@@ -18,8 +18,11 @@ from typing import Any
 from tokassay.harness.errors import InputError
 
 GREEDY = "greedy-longest"
-ALGORITHMS = ("bpe-ranks", "bpe-pairs", GREEDY, "opaque")
-NORMALIZERS = ("none", "nfc")
+BPE_SCORES, UNIGRAM = "bpe-scores", "unigram-viterbi"
+PIECES = (BPE_SCORES, UNIGRAM)  # SentencePiece's, over pieces with scores
+ALGORITHMS = ("bpe-ranks", "bpe-pairs", GREEDY, *PIECES, "opaque")
+NORMALIZERS = ("none", "nfc", "charsmap")
+WHITESPACE = ("collapse", "literal", "suffix")
 SPECIAL_POLICIES = ("off", "on")
 UNICODE_VERSIONS = ("15.0", "15.1", "16.0", "17.0")
 # From 4.1 on, a version's NFC is a later one's without the characters that it lacks (UAX #15, stability).
@@ -46,7 +49,9 @@ class Contract:
     gaps as pieces. `specials` "off" makes the text of every special and added token ordinary text; "on"
     matches `special_tokens` and `added_tokens` leftmost, then longest, before the pretokenizer.
     `post_processor` is named and never applied. `unknown` is the id of a byte at which no token starts, which is
-    then lost; None (and no field of the JSON object) where there is no such byte, or where it is an error.
+    then lost; None (and no field of the JSON object) where there is no such byte, or where it is an error. Of pieces
+    it is the id of what no piece is found for, and `whitespace` (no field where it is empty) says what their normalizer
+    does to white space: "collapse", "literal", "suffix".
     `normalization` is the Unicode version of the normalizer; None (and no field) where it is `unicode`.
     """
 
@@ -62,6 +67,7 @@ class Contract:
     byte_fallback: bool = False
     post_processor: str = "none"
     unknown: int | None = None
+    whitespace: tuple[str, ...] = ()
     unicode: str = field(default=DEFAULT_UNICODE)
     byte_policy: str = field(default=DEFAULT_BYTE_POLICY)
     normalization: str | None = None
@@ -69,8 +75,8 @@ class Contract:
     def to_json(self) -> dict[str, Any]:
         """All fields as JSON values (tuples become lists)."""
         value: dict[str, Any] = json.loads(json.dumps(asdict(self)))
-        for name in ("unknown", "normalization"):
-            if value[name] is None:
+        for name in ("unknown", "normalization", "whitespace"):
+            if value[name] is None or value[name] == []:
                 del value[name]  # so that a contract without it has one form, and the digest that it always had
         return value
 
@@ -108,15 +114,16 @@ class Contract:
     ) -> Contract:
         """The same contract under another Unicode version, byte policy, special-token policy or Unicode version of the
         normalizer (None keeps). The last is left out where it says nothing: no normalizer, or `unicode` again."""
+        classless = self.algorithm in PIECES  # the model's own tables say all: no Unicode version has a say
         changed = replace(
             self,
-            unicode=unicode or self.unicode,
+            unicode=self.unicode if classless else unicode or self.unicode,
             byte_policy=byte_policy or self.byte_policy,
             specials=specials or self.specials,
             normalization=normalization or self.normalization,
         )
         _check(changed)
-        says = changed.normalizer != "none" and changed.normalization != changed.unicode
+        says = changed.normalizer not in ("none", "charsmap") and changed.normalization != changed.unicode
         return changed if says else replace(changed, normalization=None)
 
     @classmethod
@@ -154,6 +161,9 @@ def _check(contract: Contract, where: str = "contract") -> None:
             f"normalization is {contract.normalization!r}", where=where,
             remedy=f"use {' | '.join(NORMALIZATION_VERSIONS)}",
         )
+    for word in contract.whitespace:
+        if word not in WHITESPACE:
+            raise InputError(f"whitespace has {word!r}", where=where, remedy="use some of " + ", ".join(WHITESPACE))
     for name in ("ignore_merges", "add_prefix_space", "byte_fallback"):
         if not isinstance(getattr(contract, name), bool):
             raise InputError(f"{name} is {getattr(contract, name)!r}", where=where, remedy="use true or false")
@@ -168,6 +178,7 @@ def canonical_json(value: object) -> bytes:
 
 _TUPLES: dict[str, Callable[[Any], Any]] = {
     "pretokenizer": lambda items: tuple(str(item) for item in items),
+    "whitespace": lambda items: tuple(str(item) for item in items),
     "special_tokens": lambda items: tuple((str(text), int(number)) for text, number in items),
     "added_tokens": lambda items: tuple((str(t), int(n), tuple(str(f) for f in flags)) for t, n, flags in items),
 }

@@ -11,8 +11,8 @@ from hashlib import sha256
 from pathlib import Path
 
 from tokassay.corpora import fetch
-from tokassay.harness import known, vocab_cray, vocab_gpt2, vocab_hf, vocab_tekken, vocab_tiktoken
-from tokassay.harness.contract import GREEDY, Contract
+from tokassay.harness import known, vocab_cray, vocab_gpt2, vocab_hf, vocab_spm, vocab_tekken, vocab_tiktoken
+from tokassay.harness.contract import GREEDY, PIECES, Contract
 from tokassay.harness.errors import InputError
 from tokassay.harness.known import Encoding
 from tokassay.harness.parsed import Parsed
@@ -91,9 +91,10 @@ def as_greedy(loaded: Loaded, name: str) -> Loaded:
     """The ordinary tokens of a vocabulary under `greedy-longest`, by the name `name`. Raises InputError."""
     if loaded.contract.algorithm == GREEDY:
         return loaded
-    if loaded.contract.algorithm == "opaque":
+    if loaded.contract.algorithm == "opaque" or loaded.contract.algorithm in PIECES:
+        reasons = "; ".join(loaded.unmodelled) or "they are pieces of normalized text"
         raise InputError(
-            f"the tokens of this file are not known: {'; '.join(loaded.unmodelled)}", where=name,
+            f"the tokens of this file are not known as bytes: {reasons}", where=name,
             remedy=f"give a vocabulary whose tokens are bytes to have it under {GREEDY}",
         )
     vocabulary = Vocabulary(loaded.vocabulary.tokens, None, loaded.vocabulary.specials)
@@ -180,7 +181,7 @@ def _parse(
             return vocab_cray.parse(data, where)
         if kind == "tekken":
             return vocab_tekken.parse(data, where)
-        return vocab_hf.parse(data, where) if kind == "tokenizer.json" else _sentencepiece()
+        return vocab_hf.parse(data, where) if kind == "tokenizer.json" else vocab_spm.parse(data, where)
     asked = pattern if pattern is not None or encoding is None else encoding.pattern
     split = known.resolve_pattern(asked, where)
     if kind == "vocab.bpe":
@@ -210,10 +211,6 @@ def _parse_pair(path: Path, split: tuple[str, ...], specials: Mapping[str, int] 
             remedy="name the two files vocab.bpe and encoder.json, or merges.txt and vocab.json",
         )
     return vocab_gpt2.parse(read(pair[0]), read(pair[1]), (str(pair[0]), str(pair[1])), pretokenizer=split)
-
-
-def _sentencepiece() -> Parsed:
-    return Parsed(unmodelled=["SentencePiece model: engines are compared with each other only"])
 
 
 def read(path: Path) -> bytes:

@@ -23,6 +23,8 @@ class Parsed:
     add_prefix_space: bool = False
     post_processor: str = "none"
     unknown: int | None = None
+    byte_fallback: bool = False
+    whitespace: tuple[str, ...] = ()
     byte_policy: str = DEFAULT_BYTE_POLICY
     notes: list[str] = field(default_factory=list)
     unmodelled: list[str] = field(default_factory=list)
@@ -43,6 +45,8 @@ class Parsed:
             add_prefix_space=self.add_prefix_space,
             post_processor=self.post_processor,
             unknown=self.unknown,
+            byte_fallback=self.byte_fallback,
+            whitespace=self.whitespace,
             byte_policy=self.byte_policy,
         )
         return contract, settled.vocabulary
