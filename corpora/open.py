@@ -15,6 +15,7 @@ from tokassay.corpora.codepoints import open_codepoints
 from tokassay.corpora.concat import open_concat
 from tokassay.corpora.corpus import Corpus
 from tokassay.corpora.document import CorpusError
+from tokassay.corpora.field import open_field
 from tokassay.corpora.fuzz import STANDARD, open_fuzz
 from tokassay.corpora.joined import JOINED, open_specials
 from tokassay.corpora.lengths import MOST, SMALL, open_lengths
@@ -23,6 +24,7 @@ from tokassay.corpora.readers.paths import open_path, split_spec
 from tokassay.corpora.repeats import open_repeats
 from tokassay.corpora.sample import open_sample
 from tokassay.corpora.tuples import open_classes
+from tokassay.corpora.verses import open_verses
 
 TokenBytes = Mapping[bytes, int]
 CONCATENATIONS = 10_000
@@ -130,6 +132,14 @@ def _repeats(asked: Asked) -> Corpus:
     return open_repeats(asked.spec)
 
 
+def _verses(asked: Asked) -> Corpus:
+    return open_verses(asked.spec, asked.argument)
+
+
+def _field(asked: Asked) -> Corpus:
+    return open_field(asked.spec, asked.argument, asked.seed)
+
+
 # Every built-in source: its opener, and the line that `corpora list` shows.
 SOURCES: dict[str, tuple[Callable[[Asked], Corpus], str]] = {
     "battery": (_battery, "named structural documents, each with its reason"),
@@ -153,6 +163,8 @@ SOURCES: dict[str, tuple[Callable[[Asked], Corpus], str]] = {
     "codepoints": (_codepoints, "every assigned code point behind a space, a letter and a digit"),
     "repeats": (_repeats, "one character said 2 to 9 times, where ties are decided"),
     "collisions": (_collisions, "words that poor keys take for one another; collisions:N (4,000 unless told)"),
+    "verses": (_verses, "43 translations, each text of one once; verses:NAME; fetched first"),
+    "field": (_field, "samples of the catalogue: field:KIND, field:KIND:tenth, field:KIND:rest; fetched first"),
 }
 
 
