@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from tokassay.corpora.corpus import Corpus
+from tokassay.corpora.kinds import kind_of
 from tokassay.corpora.open import FROM_VOCABULARY, open_corpus
 from tokassay.harness import environment, errors
 from tokassay.harness.blocks import Block, Names, cut
@@ -35,6 +36,8 @@ from tokassay.harness.reductions import reduce_all
 from tokassay.harness.store import Result, Store
 from tokassay.harness.suites import OPERATIONS, SPECIALS, CorpusRequest, Suite
 from tokassay.harness.tasks import ORACLE, Lane, Pools, Subject, Task, run_block
+
+READ_TEXT = ("prose", "code", "verses", "scripts")  # kinds by which an engine's speed is told
 
 
 class Progress(Protocol):
@@ -152,7 +155,8 @@ def audit(request: Request, progress: Progress, executor: Executor | None = None
                 "environment": environment.capture() | {"notes": lanes.notes},
             },
         )
-        pools = Pools(lanes.asker, Budget(request.engine_s))
+        minutes = request.suite.vocabulary_minutes
+        pools = Pools(lanes.asker, Budget(request.engine_s, None if minutes is None else 60 * minutes))
         stack.callback(pools.close)
         pool = executor or stack.enter_context(ThreadPoolExecutor(request.jobs, thread_name_prefix="block"))
         runner = _Runner(request, store, run, lanes, pools, pool, progress)
@@ -300,7 +304,7 @@ class _Runner:
             self.progress.advance(block.documents, reused=True)
             return
         flight.todo = [lane for lane, _ in todo]
-        task = Task(subject, block, tuple(todo), _Stored(self.store, subject, block, lanes).read())
+        task = Task(subject, block, tuple(todo), _Stored(self.store, subject, block, lanes).read(), asked.fast)
         self.flying[self.executor.submit(self.run_task, task)] = flight
         self.drain(4 * self.request.jobs)
 
@@ -353,6 +357,10 @@ class _Runner:
         )
         self.verdicts.update(result.verdicts)
         self.progress.verdicts(lane.engine, result.verdicts)
+        timed = result.ids and result.operation == "encode" and block.domain == "neutral"
+        if timed and kind_of(flight.spec) in READ_TEXT:
+            ns = result.cpu_ns or result.ns
+            self.pools.budget.measure(lane.engine, flight.subject.name, len(block.buffer), ns)
         own, asked = self.references(flight, lane, result.operation)
         self.divergences.add(
             result,
