@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from tokassay.corpora.corpus import Corpus
-from tokassay.corpora.kinds import kind_of
+from tokassay.corpora.kinds import KINDS, kind_of
 from tokassay.corpora.open import FROM_VOCABULARY, open_corpus
 from tokassay.harness import environment, errors
 from tokassay.harness.blocks import Block, Names, cut
@@ -140,6 +140,7 @@ def audit(request: Request, progress: Progress, executor: Executor | None = None
         for note in lanes.notes:
             progress.note(note)
         run = secrets.token_hex(6)
+        due = plan(request.suite, [spec.name for spec in lanes.engines], vocabularies)
         store.insert(
             "run",
             {
@@ -152,7 +153,7 @@ def audit(request: Request, progress: Progress, executor: Executor | None = None
                 "jobs": request.jobs,
                 "exit_code": None,
                 "tokassay": version("tokassay"),
-                "environment": environment.capture() | {"notes": lanes.notes},
+                "environment": environment.capture() | {"notes": lanes.notes, "plan": due},
             },
         )
         minutes = request.suite.vocabulary_minutes
@@ -176,7 +177,7 @@ def audit(request: Request, progress: Progress, executor: Executor | None = None
             runner.divergences.write(store, run)
             code = exit_code(runner.verdicts)
             # What engines had to say of a contract came only when they were given it.
-            store.finish(run, code, now(), environment.capture() | {"notes": lanes.notes})
+            store.finish(run, code, now(), environment.capture() | {"notes": lanes.notes, "plan": due})
         # Last, as the audit has its end without it: whoever interrupts it loses no verdict.
         reduce_all(
             runner.divergences.all, store, run, roster=lanes.roster, options=again(request), seconds=request.reduce_s,
@@ -189,6 +190,32 @@ def again(request: Request) -> list[str]:
     """The options that `diff` and `reduce` need to stand where this audit stood."""
     words = ["--pattern", request.pattern] if request.pattern is not None else []
     return words + [word for path in request.roster for word in ("--roster", str(path))]
+
+
+def plan(suite: Suite, engines: list[str], vocabularies: list[Vocabulary]) -> dict[str, Any]:
+    """What a run is to have: `engines`, `vocabularies` with the cores of their contracts (a store may know one by
+    another name), the kind of each corpus by its name in the run, and the `kinds` that there are, `specials` among them
+    where special tokens are matched. Every cell of engines, vocabularies and kinds is due a verdict."""
+    pairs = [(asked, vocabulary) for asked in suite.corpora for vocabulary in vocabularies]
+    found = {kind_of(asked.spec) for asked in suite.corpora if "off" in asked.specials}
+    found |= {"specials"} if any("on" in asked.specials for asked in suite.corpora) else set()
+    return {
+        "engines": engines,
+        "vocabularies": [
+            {
+                "name": each.name,
+                "cores": [each.loaded.contract.with_variants(specials=policy).core_digest for policy in SPECIALS],
+            }
+            for each in vocabularies
+        ],
+        "kinds": [kind for kind in KINDS if kind in found],
+        "corpora": {corpus_name(asked.spec, vocabulary): kind_of(asked.spec) for asked, vocabulary in pairs},
+    }
+
+
+def corpus_name(spec: str, vocabulary: Vocabulary) -> str:
+    """What a corpus is called in a run: those that are made from a vocabulary are named with it."""
+    return f"{spec} ({vocabulary.name})" if spec.split(":")[0] in FROM_VOCABULARY else spec
 
 
 def opened(spec: str, vocabulary: Vocabulary, seed: int) -> Corpus:
@@ -226,8 +253,7 @@ class _Runner:
 
     def corpus(self, asked: CorpusRequest, vocabulary: Vocabulary, policy: str) -> None:
         """One corpus under one vocabulary and special-token policy."""
-        depends = asked.spec.split(":")[0] in FROM_VOCABULARY
-        name = f"{asked.spec} ({vocabulary.name})" if depends else asked.spec
+        name = corpus_name(asked.spec, vocabulary)
         self.progress.corpus(f"{name} · {vocabulary.name}" + (", special tokens" if policy == "on" else ""))
         corpus = opened(asked.spec, vocabulary, self.request.seed)
         names, documents, size = Names(), 0, 0

@@ -12,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 from tokassay.reports.downloads import views
+from tokassay.reports.matrix import csv_frame
 from tokassay.reports.read import Frames, open_store, parse, read_run
 from tokassay.reports.site.sources import Engine, Known, Sources, Vector
 from tokassay.reports.tables import Divergence, Tables, build
@@ -20,6 +21,7 @@ from tokassay.reports.withheld import withheld
 from tokassay.reports.words import FAILING, VERDICTS
 
 DECISIONS = 200  # of a trace; a page must stay small
+FIELD = "field"  # the suite whose matrix is shown
 CELL = ["label", "core", "engine", "corpus", "domain", "operation"]
 
 
@@ -114,6 +116,16 @@ class Site:
                 found.append(Run(store, frames, build(frames)))
         # Newest first, by when it began.
         self.runs = sorted(found, key=lambda run: str(run.tables.run["started"]), reverse=True)
+        if self.whole_field is not None:
+            self.frames["v_matrix"] = csv_frame(self.whole_field.tables.matrix)
+
+    @cached_property
+    def whole_field(self) -> Run | None:
+        """The run whose matrix is shown: the newest finished audit of the field, or else of all finished ones that
+        which has the most cells (the newest of several)."""
+        finished = [run for run in self.runs if run.tables.run["finished"] is not None and run.tables.matrix.cells]
+        whole = [run for run in finished if run.tables.run["suite"] == FIELD]
+        return whole[0] if whole else max(finished, key=lambda run: len(run.tables.matrix.cells), default=None)
 
     @cached_property
     def coverage(self) -> pd.DataFrame:
