@@ -20,6 +20,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Protocol
 
+import psutil
 from tokassay.corpora.corpus import Corpus
 from tokassay.corpora.kinds import KINDS, kind_of
 from tokassay.corpora.open import FROM_VOCABULARY, open_corpus
@@ -37,6 +38,8 @@ from tokassay.harness.store import Result, Store
 from tokassay.harness.suites import OPERATIONS, SPECIALS, CorpusRequest, Suite
 from tokassay.harness.tasks import ORACLE, Lane, Pools, Subject, Task, run_block
 
+# What a host may take on a vocabulary of 200,000 tokens, and how many there may be whatever the memory.
+HOST_BYTES, LEAST_HOSTS = 400 << 20, 4
 READ_TEXT = ("prose", "code", "verses", "scripts")  # kinds by which an engine's speed is told
 
 
@@ -163,13 +166,14 @@ def audit(request: Request, progress: Progress, executor: Executor | None = None
         runner = _Runner(request, store, run, lanes, pools, pool, progress)
         try:
             for vocabulary in vocabularies:
-                for policy in SPECIALS:
-                    for corpus in request.suite.corpora:
-                        if policy in corpus.specials:
-                            runner.corpus(corpus, vocabulary, policy)
-                    # Every engine has a host of its own in every worker: those of one contract fit into memory.
-                    pools.close()
-                    lanes.close()
+                for number, part in enumerate(lanes.parts(vocabulary, most_hosts(request.jobs))):
+                    for policy in SPECIALS:
+                        for corpus in request.suite.corpora:
+                            if policy in corpus.specials:
+                                runner.corpus(corpus, vocabulary, policy, part, again=number > 0)
+                        # Every engine has a host of its own in every worker: those of one part fit into memory.
+                        pools.close()
+                        lanes.close()
         except BaseException:
             runner.cancel()
             raise
@@ -213,6 +217,11 @@ def plan(suite: Suite, engines: list[str], vocabularies: list[Vocabulary]) -> di
     }
 
 
+def most_hosts(jobs: int) -> int:
+    """How many engines may have a host in each of `jobs` workers at a time, for half of the memory that is free."""
+    return max(LEAST_HOSTS, psutil.virtual_memory().available // 2 // (jobs * HOST_BYTES))
+
+
 def corpus_name(spec: str, vocabulary: Vocabulary) -> str:
     """What a corpus is called in a run: those that are made from a vocabulary are named with it."""
     return f"{spec} ({vocabulary.name})" if spec.split(":")[0] in FROM_VOCABULARY else spec
@@ -251,13 +260,17 @@ class _Runner:
         self.contracts: set[str] = set()
         self.corpora: set[str] = set()
 
-    def corpus(self, asked: CorpusRequest, vocabulary: Vocabulary, policy: str) -> None:
-        """One corpus under one vocabulary and special-token policy."""
+    def corpus(
+        self, asked: CorpusRequest, vocabulary: Vocabulary, policy: str, part: tuple[str, ...], *, again: bool
+    ) -> None:
+        """One corpus under one vocabulary and special-token policy, through a part of the engines; `again`: another
+        part has had it."""
         name = corpus_name(asked.spec, vocabulary)
-        self.progress.corpus(f"{name} · {vocabulary.name}" + (", special tokens" if policy == "on" else ""))
+        if not again:
+            self.progress.corpus(f"{name} · {vocabulary.name}" + (", special tokens" if policy == "on" else ""))
         corpus = opened(asked.spec, vocabulary, self.request.seed)
         names, documents, size = Names(), 0, 0
-        subject, lanes = self.lanes.subject(vocabulary, policy, self.oracle)
+        subject, lanes = self.lanes.subject(vocabulary, policy, self.oracle, part)
         self.lanes.write_builds(self.store)
         for block in cut(corpus, names):
             documents += block.documents

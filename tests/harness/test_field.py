@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tokassay.harness.audit import Request, audit
+import pytest
+from tokassay.harness.audit import Request, audit, most_hosts
+from tokassay.harness.lanes import Lanes
 from tokassay.harness.suites import CorpusRequest, Suite
 from tokassay.reports.read import read_run
 from tokassay.reports.tables import build
@@ -83,3 +86,50 @@ def test_a_run_says_what_it_is_to_have(tmp_path: Path) -> None:
     both = found.cells["dat-bpe", "gpt2", "specials"]
     assert both.policies == ("off", "on") and "--specials off --specials on" in both.command
     assert Counter(cell.verdict for cell in found.cells.values())["match"] >= 4
+
+
+def test_engines_that_do_not_fit_into_memory_together_are_asked_in_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpora, engines = (asked("fuzz:40"), asked("specials:2", specials=("on",))), ("dat-bpe", "crashes", "honest")
+    whole = run(tmp_path / "whole", *corpora, engines=engines)
+    monkeypatch.setattr("tokassay.harness.audit.most_hosts", lambda jobs: 1)
+    opened: list[int] = []
+    close = Lanes.close
+
+    def closed(lanes: Lanes) -> None:
+        opened.append(sum(map(len, lanes._spare.values())))
+        close(lanes)
+
+    monkeypatch.setattr(Lanes, "close", closed)
+    parts = run(tmp_path / "parts", *corpora, engines=engines)
+    assert parts.check.ok and not parts.matrix.blanks
+    assert {key: cell.verdicts for key, cell in parts.matrix.cells.items()} == {
+        key: cell.verdicts for key, cell in whole.matrix.cells.items()
+    }
+    columns = ["label", "corpus", "domain", "operation", "engine", "digest", "expected", "state"]
+    assert parts.digests[columns].equals(whole.digests[columns])
+    assert len(parts.corpora) == len(whole.corpora)
+    assert max(opened) <= 1
+
+
+def test_engines_of_a_contract_without_an_oracle_stay_together() -> None:
+    """They are held to each other."""
+    lanes = Lanes(Suite("t", "", ("gpt2",), ("dat-bpe", "dat-greedy", "honest"), ()), (PLANTED,), None, {}, 1)
+    (vocabulary,) = lanes.vocabularies()
+    try:
+        assert lanes.parts(vocabulary, 1) == [("dat-bpe", "dat-greedy"), ("honest",)]
+        assert lanes.parts(vocabulary, 9) == [("dat-bpe", "honest", "dat-greedy")]
+        opaque = replace(vocabulary.loaded.contract, algorithm="opaque")
+        alone = replace(vocabulary, loaded=replace(vocabulary.loaded, contract=opaque))
+        (together,) = lanes.parts(alone, 1)
+        assert set(together) == {"dat-bpe", "dat-greedy", "honest"}
+    finally:
+        lanes.close()
+
+
+def test_memory_decides_how_many_have_a_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("psutil.virtual_memory", lambda: type("Memory", (), {"available": 16 << 30})())
+    assert most_hosts(2) == 10 and most_hosts(1) == 20
+    monkeypatch.setattr("psutil.virtual_memory", lambda: type("Memory", (), {"available": 1 << 30})())
+    assert most_hosts(2) == 4
