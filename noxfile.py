@@ -108,6 +108,16 @@ def families(session: nox.Session) -> None:
 
 
 @nox.session
+def field(session: nox.Session) -> None:
+    """The whole field: every engine of the roster under every vocabulary; over an hour, installs and fetches apart."""
+    install(session, "audit")
+    fetched(session, "field")
+    # One that cannot be installed is a row with its reason.
+    session.run("tokassay", "engines", "install", "--all", success_codes=[0, 5])
+    session.run("tokassay", "audit", "--suite", "field", *session.posargs)
+
+
+@nox.session
 def tuples(session: nox.Session) -> None:
     """Every tuple of three classes in every family and of four in GPT-2's and cl100k's; `-- 5`: of five, for hours."""
     install(session, "audit")

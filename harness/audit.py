@@ -20,7 +20,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Protocol
 
+import psutil
 from tokassay.corpora.corpus import Corpus
+from tokassay.corpora.kinds import KINDS, kind_of
 from tokassay.corpora.open import FROM_VOCABULARY, open_corpus
 from tokassay.engines.roster import EngineSpec
 from tokassay.harness import environment, errors
@@ -36,6 +38,10 @@ from tokassay.harness.reductions import reduce_all
 from tokassay.harness.store import Result, Store
 from tokassay.harness.suites import OPERATIONS, SPECIALS, CorpusRequest, Suite
 from tokassay.harness.tasks import ORACLE, Lane, Pools, Subject, Task, run_block
+
+# What a host may take on a vocabulary of 200,000 tokens, and how many there may be whatever the memory.
+HOST_BYTES, LEAST_HOSTS = 400 << 20, 4
+READ_TEXT = ("prose", "code", "verses", "scripts")  # kinds by which an engine's speed is told
 
 
 class Progress(Protocol):
@@ -141,6 +147,7 @@ def audit(request: Request, progress: Progress, executor: Executor | None = None
         for note in lanes.notes:
             progress.note(note)
         run = secrets.token_hex(6)
+        due = plan(request.suite, [spec.name for spec in lanes.engines], vocabularies)
         store.insert(
             "run",
             {
@@ -153,22 +160,24 @@ def audit(request: Request, progress: Progress, executor: Executor | None = None
                 "jobs": request.jobs,
                 "exit_code": None,
                 "tokassay": version("tokassay"),
-                "environment": environment.capture() | {"notes": lanes.notes},
+                "environment": environment.capture() | {"notes": lanes.notes, "plan": due},
             },
         )
-        pools = Pools(lanes.asker, Budget(request.engine_s))
+        minutes = request.suite.vocabulary_minutes
+        pools = Pools(lanes.asker, Budget(request.engine_s, None if minutes is None else 60 * minutes))
         stack.callback(pools.close)
         pool = executor or stack.enter_context(ThreadPoolExecutor(request.jobs, thread_name_prefix="block"))
         runner = _Runner(request, store, run, lanes, pools, pool, progress)
         try:
             for vocabulary in vocabularies:
-                for policy in SPECIALS:
-                    for corpus in request.suite.corpora:
-                        if policy in corpus.specials:
-                            runner.corpus(corpus, vocabulary, policy)
-                    # Every engine has a host of its own in every worker: those of one contract fit into memory.
-                    pools.close()
-                    lanes.close()
+                for number, part in enumerate(lanes.parts(vocabulary, most_hosts(request.jobs))):
+                    for policy in SPECIALS:
+                        for corpus in request.suite.corpora:
+                            if policy in corpus.specials:
+                                runner.corpus(corpus, vocabulary, policy, part, again=number > 0)
+                        # Every engine has a host of its own in every worker: those of one part fit into memory.
+                        pools.close()
+                        lanes.close()
         except BaseException:
             runner.cancel()
             raise
@@ -176,7 +185,7 @@ def audit(request: Request, progress: Progress, executor: Executor | None = None
             runner.divergences.write(store, run)
             code = exit_code(runner.verdicts)
             # What engines had to say of a contract came only when they were given it.
-            store.finish(run, code, now(), environment.capture() | {"notes": lanes.notes})
+            store.finish(run, code, now(), environment.capture() | {"notes": lanes.notes, "plan": due})
         # Last, as the audit has its end without it: whoever interrupts it loses no verdict.
         reduce_all(
             runner.divergences.all, store, run, roster=lanes.roster, options=again(request), seconds=request.reduce_s,
@@ -189,6 +198,37 @@ def again(request: Request) -> list[str]:
     """The options that `diff` and `reduce` need to stand where this audit stood."""
     words = ["--pattern", request.pattern] if request.pattern is not None else []
     return words + [word for path in request.roster for word in ("--roster", str(path))]
+
+
+def plan(suite: Suite, engines: list[str], vocabularies: list[Vocabulary]) -> dict[str, Any]:
+    """What a run is to have: `engines`, `vocabularies` with the cores of their contracts (a store may know one by
+    another name), the kind of each corpus by its name in the run, and the `kinds` that there are, `specials` among them
+    where special tokens are matched. Every cell of engines, vocabularies and kinds is due a verdict."""
+    pairs = [(asked, vocabulary) for asked in suite.corpora for vocabulary in vocabularies]
+    found = {kind_of(asked.spec) for asked in suite.corpora if "off" in asked.specials}
+    found |= {"specials"} if any("on" in asked.specials for asked in suite.corpora) else set()
+    return {
+        "engines": engines,
+        "vocabularies": [
+            {
+                "name": each.name,
+                "cores": [each.loaded.contract.with_variants(specials=policy).core_digest for policy in SPECIALS],
+            }
+            for each in vocabularies
+        ],
+        "kinds": [kind for kind in KINDS if kind in found],
+        "corpora": {corpus_name(asked.spec, vocabulary): kind_of(asked.spec) for asked, vocabulary in pairs},
+    }
+
+
+def most_hosts(jobs: int) -> int:
+    """How many engines may have a host in each of `jobs` workers at a time, for half of the memory that is free."""
+    return max(LEAST_HOSTS, psutil.virtual_memory().available // 2 // (jobs * HOST_BYTES))
+
+
+def corpus_name(spec: str, vocabulary: Vocabulary) -> str:
+    """What a corpus is called in a run: those that are made from a vocabulary are named with it."""
+    return f"{spec} ({vocabulary.name})" if spec.split(":")[0] in FROM_VOCABULARY else spec
 
 
 def opened(spec: str, vocabulary: Vocabulary, seed: int) -> Corpus:
@@ -224,14 +264,17 @@ class _Runner:
         self.contracts: set[str] = set()
         self.corpora: set[str] = set()
 
-    def corpus(self, asked: CorpusRequest, vocabulary: Vocabulary, policy: str) -> None:
-        """One corpus under one vocabulary and special-token policy."""
-        depends = asked.spec.split(":")[0] in FROM_VOCABULARY
-        name = f"{asked.spec} ({vocabulary.name})" if depends else asked.spec
-        self.progress.corpus(f"{name} · {vocabulary.name}" + (", special tokens" if policy == "on" else ""))
+    def corpus(
+        self, asked: CorpusRequest, vocabulary: Vocabulary, policy: str, part: tuple[str, ...], *, again: bool
+    ) -> None:
+        """One corpus under one vocabulary and special-token policy, through a part of the engines; `again`: another
+        part has had it."""
+        name = corpus_name(asked.spec, vocabulary)
+        if not again:
+            self.progress.corpus(f"{name} · {vocabulary.name}" + (", special tokens" if policy == "on" else ""))
         corpus = opened(asked.spec, vocabulary, self.request.seed)
         names, documents, size = Names(), 0, 0
-        subject, lanes = self.lanes.subject(vocabulary, policy, self.oracle)
+        subject, lanes = self.lanes.subject(vocabulary, policy, self.oracle, part)
         self.lanes.write_builds(self.store)
         for block in cut(corpus, names):
             documents += block.documents
@@ -304,7 +347,7 @@ class _Runner:
             self.progress.advance(block.documents, reused=True)
             return
         flight.todo = [lane for lane, _ in todo]
-        task = Task(subject, block, tuple(todo), _Stored(self.store, subject, block, lanes).read())
+        task = Task(subject, block, tuple(todo), _Stored(self.store, subject, block, lanes).read(), asked.fast)
         self.flying[self.executor.submit(self.run_task, task)] = flight
         self.drain(4 * self.request.jobs)
 
@@ -357,6 +400,10 @@ class _Runner:
         )
         self.verdicts.update(result.verdicts)
         self.progress.verdicts(lane.engine, result.verdicts)
+        timed = result.ids and result.operation == "encode" and block.domain == "neutral"
+        if timed and kind_of(flight.spec) in READ_TEXT:
+            ns = result.cpu_ns or result.ns
+            self.pools.budget.measure(lane.engine, flight.subject.name, len(block.buffer), ns)
         own, asked = self.references(flight, lane, result.operation)
         self.divergences.add(
             result,

@@ -15,23 +15,40 @@ FOR_TIME = "time: "  # how the reason begins
 
 @dataclass
 class Budget:
-    """Seconds that each engine may work, over all workers of a run (None: no limit), without the oracle's."""
+    """Seconds that each engine may work, over all workers of a run and on one vocabulary of it (None: no limit),
+    without the oracle's; and how fast it was on the vocabulary's real text."""
 
     limit_s: float | None = None
+    vocabulary_s: float | None = None
     spent_s: dict[str, float] = field(default_factory=dict)
+    spent_on: dict[tuple[str, str], float] = field(default_factory=dict)
+    measured: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
-    def over(self, engine: str) -> bool:
-        """Whether the engine's time is over; asked before a block: one that is begun is brought to its end."""
-        return self.limit_s is not None and self.spent_s.get(engine, 0.0) >= self.limit_s
-
-    def spend(self, engine: str, seconds: float) -> None:
+    def spend(self, engine: str, vocabulary: str, seconds: float) -> None:
+        """Count time that an engine worked on a vocabulary."""
         with self._lock:
             self.spent_s[engine] = self.spent_s.get(engine, 0.0) + seconds
+            self.spent_on[engine, vocabulary] = self.spent_on.get((engine, vocabulary), 0.0) + seconds
 
-    @property
-    def reason(self) -> str:
-        return f"{FOR_TIME}the engine's {(self.limit_s or 0) / 60:g} minutes of this run were over"
+    def measure(self, engine: str, vocabulary: str, size: int, ns: int) -> None:
+        """Count `size` bytes of real text that an engine encoded in `ns` nanoseconds, reused answers too."""
+        with self._lock:
+            before = self.measured.get((engine, vocabulary), (0, 0))
+            self.measured[engine, vocabulary] = before[0] + size, before[1] + ns
+
+    def against(self, engine: str, vocabulary: str, fast: float = 0.0) -> str:
+        """Why the engine is not asked for a block that is for engines of `fast` MB/s and more; "" where it is. Asked
+        before a block: one that is begun is brought to its end. An engine whose rate is not known is asked."""
+        if self.limit_s is not None and self.spent_s.get(engine, 0.0) >= self.limit_s:
+            return f"{FOR_TIME}the engine's {self.limit_s / 60:g} minutes of this run were over"
+        if self.vocabulary_s is not None and self.spent_on.get((engine, vocabulary), 0.0) >= self.vocabulary_s:
+            return f"{FOR_TIME}the engine's {self.vocabulary_s / 60:g} minutes for this vocabulary were over"
+        size, ns = self.measured.get((engine, vocabulary), (0, 0))
+        if ns and size * 1000 / ns < fast:
+            told = f"{size * 1000 / ns:.2g} MB/s on {size:,} bytes of real text"
+            return f"{FOR_TIME}the engine is slower than {fast:g} MB/s ({told}); it was asked for the shorter samples"
+        return ""
 
 
 def unanswered(key: str) -> str:

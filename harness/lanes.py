@@ -133,15 +133,29 @@ class Lanes:
             self.notes.append(f"{algorithm} is served by {', '.join(spec.name for spec in joined)}{instead}")
 
     @cache  # noqa: B019 - an audit has one Lanes; each engine is opened once a contract
-    def subject(self, vocabulary: Vocabulary, specials: str, oracle: str) -> tuple[Subject, tuple[Lane, ...]]:
-        """What one vocabulary and special-token policy are held to, and the lanes of every engine."""
+    def subject(
+        self, vocabulary: Vocabulary, specials: str, oracle: str, part: tuple[str, ...] = ()
+    ) -> tuple[Subject, tuple[Lane, ...]]:
+        """What one vocabulary and special-token policy are held to, and the lanes of every engine, or of those of a
+        part."""
         asked = vocabulary.loaded.contract.with_variants(specials=specials, **self.variants)
         tokens = vocabulary.tokens
         lengths = np.array([len(t or b"") for t in tokens], dtype=np.uint32)
         known = frozenset(vocabulary.loaded.vocabulary.tokens)
         reaches = vocabulary.loaded.vocabulary.reaches
         subject = Subject(vocabulary.name, asked, oracle, tokens, lengths, known, reaches)
-        return subject, tuple(self._lane(spec, vocabulary, asked) for spec in self.engines)
+        asked_of = [spec for spec in self.engines if not part or spec.name in part]
+        return subject, tuple(self._lane(spec, vocabulary, asked) for spec in asked_of)
+
+    def parts(self, vocabulary: Vocabulary, most: int) -> list[tuple[str, ...]]:
+        """The engines, parted so that no more than `most` have a host at a time. Those of an opaque contract stay
+        together, as they are held to each other; who does not serve the contract has no host."""
+        algorithm = vocabulary.loaded.contract.algorithm
+        serving = [spec.name for spec in self.engines if algorithm in spec.algorithms]
+        size = len(serving) if algorithm == "opaque" else most
+        found = [tuple(serving[at : at + size]) for at in range(0, len(serving), max(size, 1))] or [()]
+        others = tuple(spec.name for spec in self.engines if spec.name not in serving)
+        return [found[0] + others, *found[1:]]
 
     def _lane(self, spec: EngineSpec, vocabulary: Vocabulary, asked: Contract) -> Lane:
         # "asked": an engine that can be told the variant, as ours can; the others have the one they declare.

@@ -22,7 +22,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
-from tokassay.corpora.open import SOURCES
+from tokassay.corpora.open import SOURCES, parts_of_source
 from tokassay.engines.environments import installed
 from tokassay.engines.roster import load_roster
 from tokassay.harness.errors import AGREED, INFRASTRUCTURE, MISMATCH, NOTHING, REGRESSION, USAGE, InputError
@@ -221,9 +221,13 @@ def fetch(at: At) -> tuple[int, list[str]]:
 
 
 def catalogued(corpora: Sequence[CorpusRequest]) -> list[str]:
-    """The specs of a suite that are fetched: neither built in nor a path."""
+    """The specs of a suite that are fetched: neither made nor a path."""
     found = (asked.spec for asked in corpora)
-    return [spec for spec in found if spec.partition(":")[0] not in SOURCES and not is_path(spec)]
+    return [
+        spec
+        for spec in found
+        if parts_of_source(spec) or (spec.partition(":")[0] not in SOURCES and not is_path(spec))
+    ]
 
 
 def is_path(spec: str) -> bool:

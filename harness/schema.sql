@@ -185,6 +185,15 @@ FROM run_result rr JOIN result r ON r.id = rr.result JOIN contract c ON c.digest
 WHERE json_extract(j.value, '$[0]') = -1 OR json_extract(j.value, '$[1]') = 'unsupported'
 GROUP BY rr.run, rr.engine, c.name, r.operation, verdict, reason;
 
+-- why documents of a cell were not served: one row a reason, with how many documents it is for
+CREATE VIEW IF NOT EXISTS v_unserved AS
+SELECT rr.run, rr.engine, c.name AS contract_name, c.digest AS contract, rr.corpus, r.operation,
+       json_extract(j.value, '$[2]') AS reason,
+       SUM(CASE json_extract(j.value, '$[0]') WHEN -1 THEN rr.documents ELSE 1 END) AS documents
+FROM run_result rr JOIN result r ON r.id = rr.result JOIN contract c ON c.digest = r.contract, json_each(r.rows) j
+WHERE json_extract(j.value, '$[1]') = 'unsupported'
+GROUP BY rr.run, rr.engine, c.name, c.digest, rr.corpus, r.operation, reason;
+
 -- one row a verdict and cell: SUM(documents) over a run equals engines x documents x operations
 CREATE VIEW IF NOT EXISTS v_verdict AS
 SELECT v.run, v.corpus, v.domain, v.engine, v.version, v.contract_name, v.contract, v.operation, j.key AS verdict,

@@ -79,18 +79,18 @@ def run(
         for lane in subjects:
             for corpus, documents_of in named:
                 session = Session(lanes, lane, vocabulary, corpus, documents_of(vocabulary), wanted)
-                if budget.over(lane.engine):
-                    rows.append(session.unasked(budget.reason))
+                if late := budget.against(lane.engine, vocabulary.name):
+                    rows.append(session.unasked(late))
                     continue
                 begun = time.monotonic()
                 with closing(session.rows()) as found:
                     for row in found:
                         say(f"{row.engine}, {vocabulary.name}, {corpus}: {row.way}")
                         rows.append(row)
-                        budget.spend(lane.engine, time.monotonic() - begun)
+                        budget.spend(lane.engine, vocabulary.name, time.monotonic() - begun)
                         begun = time.monotonic()
-                        if budget.over(lane.engine):
-                            rows.append(session.unasked(budget.reason))
+                        if late := budget.against(lane.engine, vocabulary.name):
+                            rows.append(session.unasked(late))
                             break
     return rows
 

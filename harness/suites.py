@@ -20,22 +20,26 @@ NOT_SUITES = ("bench", "ablation")  # presets of another verb
 
 @dataclass(frozen=True)
 class CorpusRequest:
-    """One corpus of a suite: what to read, and with which operations and special-token policies."""
+    """One corpus of a suite: what to read, and with which operations and special-token policies. `fast`: it is for
+    engines that encode at least so many megabytes a second of the real text before it (0: for all)."""
 
     spec: str
     operations: tuple[str, ...]
     specials: tuple[str, ...]
+    fast: float = 0.0
 
 
 @dataclass(frozen=True)
 class Suite:
-    """A suite; an engine that ends in `?` takes part where it is installed and is named where it is not."""
+    """A suite; an engine that ends in `?` takes part where it is installed and is named where it is not.
+    `vocabulary_minutes` are those that an engine may work on one vocabulary (None: as long as it takes)."""
 
     name: str
     description: str
     vocabularies: tuple[str, ...]
     engines: tuple[str, ...]
     corpora: tuple[CorpusRequest, ...]
+    vocabulary_minutes: float | None = None
     # Whether somebody asked for just these engines; if not, others that serve a vocabulary may take their place.
     chosen: bool = True
 
@@ -77,7 +81,8 @@ def parse(text: str, *, name: str, where: str) -> Suite:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(str(error), where=where, remedy="mend the TOML at that place") from error
-    _known(data, {"description", "vocabularies", "engines", "operations", "specials", "corpus"}, where)
+    known = {"description", "vocabularies", "engines", "operations", "specials", "corpus", "vocabulary_minutes"}
+    _known(data, known, where)
     operations = _words(data, "operations", where, OPERATIONS, default=("encode",))
     specials = _words(data, "specials", where, SPECIALS, default=("off",))
     tables = data.get("corpus")
@@ -86,7 +91,7 @@ def parse(text: str, *, name: str, where: str) -> Suite:
     corpora = []
     for i, table in enumerate(tables, 1):
         place = f"{where}: corpus {i}"
-        _known(table, {"spec", "operations", "specials"}, place)
+        _known(table, {"spec", "operations", "specials", "fast"}, place)
         spec = table.get("spec")
         if not isinstance(spec, str) or not spec:
             raise InputError(
@@ -97,6 +102,7 @@ def parse(text: str, *, name: str, where: str) -> Suite:
                 spec,
                 _words(table, "operations", place, OPERATIONS, default=operations),
                 _words(table, "specials", place, SPECIALS, default=specials),
+                _positive(table, "fast", place) or 0.0,
             )
         )
     return Suite(
@@ -105,6 +111,7 @@ def parse(text: str, *, name: str, where: str) -> Suite:
         _words(data, "vocabularies", where, None, default=("gpt2",)),
         _words(data, "engines", where, None, default=("dat-bpe", "tiktoken", "tokenizers")),
         tuple(corpora),
+        _positive(data, "vocabulary_minutes", where),
     )
 
 
@@ -158,6 +165,15 @@ def _known(table: dict[str, Any], allowed: set[str], where: str) -> None:
     for key in table:
         if key not in allowed:
             raise InputError(f"unknown key {key}", where=where, remedy=f"known keys: {', '.join(sorted(allowed))}")
+
+
+def _positive(table: dict[str, Any], key: str, where: str) -> float | None:
+    value = table.get(key)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+        raise InputError(f"{key} is no number above 0", where=where, remedy=f"write {key} = 1.0")
+    return float(value)
 
 
 def _words(

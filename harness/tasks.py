@@ -106,7 +106,7 @@ class Pools:
     """One Pool a worker thread; `close` ends them all."""
 
     def __init__(self, make: Callable[[str, Contract], Asker], budget: Budget | None = None) -> None:
-        self._budget = budget or Budget()
+        self.budget = budget or Budget()
         self._make, self._local, self._all, self._lock = (
             make,
             threading.local(),
@@ -117,7 +117,7 @@ class Pools:
     def mine(self) -> Pool:
         pool = getattr(self._local, "pool", None)
         if pool is None:
-            pool = self._local.pool = Pool(self._make, self._budget)
+            pool = self._local.pool = Pool(self._make, self.budget)
             with self._lock:
                 self._all.append(pool)
         return pool
@@ -130,12 +130,14 @@ class Pools:
 
 @dataclass(frozen=True)
 class Task:
-    """A block, the lanes and operations that have no reusable result for it, and what the store knows of the oracle."""
+    """A block, the lanes and operations that have no reusable result for it, and what the store knows of the oracle.
+    `fast`: it is for engines of so many megabytes a second (0: for all)."""
 
     subject: Subject
     block: Block
     work: tuple[tuple[Lane, Result], ...]
     stored: Mapping[str, tuple[str, int, bytes]]
+    fast: float = 0.0
 
 
 class OracleFailure(RuntimeError):
@@ -149,8 +151,9 @@ def run_block(task: Task, pool: Pool) -> tuple[list[Result], list[OracleRow]]:
     for lane, result in task.work:
         reason = lane.reason_against(result.operation)
         whole = ("unsupported", reason) if reason else lane.failed
-        if whole is None and pool.budget.over(lane.engine):
-            whole = "unsupported", pool.budget.reason
+        late = "" if whole else pool.budget.against(lane.engine, task.subject.name, task.fast)
+        if late:
+            whole = "unsupported", late
             result.key = unanswered(result.key)
         if whole is not None:
             result.verdicts, result.rows = {whole[0]: task.block.documents}, [[-1, *whole]]
@@ -178,7 +181,8 @@ class _Run:
         try:
             yield
         finally:
-            self.pool.budget.spend(engine, time.monotonic() - begun - (self.oracle_s - oracle_s))
+            spent = time.monotonic() - begun - (self.oracle_s - oracle_s)
+            self.pool.budget.spend(engine, self.subject.name, spent)
 
     def fresh(self) -> list[OracleRow]:
         return [row for expected in self.expectations.values() for row in expected.fresh]

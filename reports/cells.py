@@ -204,14 +204,19 @@ def digests(table: pd.DataFrame) -> pd.DataFrame:
     `state`: equal, differs, none (a block without a digest, or blocks missing), alone (no oracle for this contract).
     """
     keys = ["core", "label", "corpus", "domain", "operation", "contract", "engine", "entry_point", "modifiers"]
+    lanes: dict[tuple[Any, ...], list[tuple[int, str, str]]] = {}
+    # Plain rows: a large run has thousands of lanes, and a frame each takes minutes.
+    for row in table[[*keys, "ordinal", "digest", "expected"]].to_dict("records"):
+        blocks = lanes.setdefault(tuple(row[key] for key in keys), [])
+        blocks.append((int(row["ordinal"]), str(row["digest"]), str(row["expected"])))
     rows = []
-    for key, part in table.groupby(keys, sort=False):
-        part = part.sort_values("ordinal")
-        whole = part["ordinal"].tolist() == list(range(len(part)))
-        digest = corpus_digest(part["digest"].tolist()) if whole else ""
-        expected = corpus_digest(part["expected"].tolist()) if whole else ""
+    for lane, blocks in lanes.items():
+        blocks.sort()
+        whole = [ordinal for ordinal, _, _ in blocks] == list(range(len(blocks)))
+        digest = corpus_digest([digest for _, digest, _ in blocks]) if whole else ""
+        expected = corpus_digest([expected for _, _, expected in blocks]) if whole else ""
         state = "none" if not digest else "alone" if not expected else "equal" if digest == expected else "differs"
-        rows.append([*key, len(part), digest, expected, state])
+        rows.append([*lane, len(blocks), digest, expected, state])
     found = pd.DataFrame(rows, columns=[*keys, "blocks", "digest", "expected", "state"])
     return in_order(found, ["label", "core", "corpus", "domain", "operation", "engine", "contract"])
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from markupsafe import Markup
 from tokassay.reports import view
+from tokassay.reports.matrix import SIGNS as MATRIX_SIGNS
+from tokassay.reports.matrix import tone_of
 from tokassay.reports.page import environment, markup, text_markup
 from tokassay.reports.tables import Tables, used_verdicts
 from tokassay.reports.visible import Piece, hex_view, units
@@ -26,8 +28,13 @@ def render_html(tables: Tables) -> str:
     """The page, as text. Strings from the store are escaped; documents appear as hex and as visible text only."""
     templates = environment()
     templates.filters.update(number=number, tally=tally, text_markup=text_markup, hex_view=hex_view)
+    names = list(tables.matrix.vocabularies)
     templates.globals.update(
         view=view,
+        matrix_signs=MATRIX_SIGNS,
+        tone_of=tone_of,
+        vocabulary_anchor=lambda name: f"#v{names.index(name)}",
+        cell_link=lambda cell: view.cell_link(tables, cell),
         signs=view.SIGNS,
         failing_verdicts=FAILING,
         counted=counted,

@@ -7,6 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from tokassay.reports.matrix import to_json
 from tokassay.reports.read import Frames
 from tokassay.reports.tables import Divergence, Minimal, Tables, build
 from tokassay.reports.words import VERDICTS
@@ -131,6 +132,7 @@ def audit_object(frames: Frames, report: Sequence[Path] = (), tables: Tables | N
             for e in t.engines
         ],
         "corpora": t.corpora,
+        "matrix": to_json(t.matrix),
         "divergences": [_divergence(d) for d in sorted(t.failing + t.declared + t.folded, key=lambda d: d.ordinal)],
         "digests": [
             {

@@ -20,8 +20,8 @@ class Frames:
 
     `run` is the row of v_run with `environment` parsed. `corpora`, `cells`, `verdicts` and `divergences` hold the rows
     of v_corpus, v_cell (one row a block, engine and operation), v_verdict and v_divergence; times are nanoseconds.
-    `reasons` says why whole blocks were not served (v_reason), `reductions` holds the rows of v_reduction; each is
-    empty for a store without that view.
+    `reasons` says why whole blocks were not served (v_reason), `unserved` why documents of a cell were not
+    (v_unserved), `reductions` holds the rows of v_reduction; each is empty for a store without that view.
     """
 
     store: Path
@@ -31,12 +31,14 @@ class Frames:
     verdicts: pd.DataFrame
     divergences: pd.DataFrame
     reasons: pd.DataFrame
+    unserved: pd.DataFrame
     reductions: pd.DataFrame
 
 
 # Views younger than schema 1, and their columns: a store made before them has none.
 YOUNGER = {
     "v_reason": ["engine", "contract_name", "operation", "verdict", "reason", "blocks"],
+    "v_unserved": ["engine", "contract_name", "contract", "corpus", "operation", "reason", "documents"],
     "v_reduction": ["ordinal", "outcome", "bytes", "minimal"],
 }
 
@@ -76,6 +78,7 @@ def read_run(path: Path, run: str | None = None) -> Frames:
                 verdicts=frame("v_verdict", "engine, corpus, domain, operation, verdict"),
                 divergences=frame("v_divergence", "ordinal"),
                 reasons=frame("v_reason", "engine, contract_name, operation"),
+                unserved=frame("v_unserved", "engine, contract_name, corpus, operation, reason"),
                 reductions=frame("v_reduction", "ordinal"),
             )
         except (sqlite3.Error, pd.errors.DatabaseError) as error:

@@ -20,6 +20,7 @@ from tokassay.reports.cells import (
     sum_check,
     times,
 )
+from tokassay.reports.matrix import Matrix3, matrix
 from tokassay.reports.read import Frames, parse
 from tokassay.reports.words import DOMAINS, FAILING, OPERATIONS, VERDICTS, VERIFIED, counted, exit_meaning, number
 
@@ -182,6 +183,7 @@ class Tables:
     engines: list[Engine]
     corpora: list[dict[str, Any]]
     matrices: list[Matrix]
+    matrix: Matrix3
     coverage: pd.DataFrame
     digests: pd.DataFrame
     times: pd.DataFrame
@@ -226,12 +228,15 @@ def build(frames: Frames) -> Tables:
     names, packages = _environment(frames.run["environment"])
     run = {**frames.run, "exit_meaning": exit_meaning(_code(frames.run)), "exit_code": _code(frames.run)}
     run["report_command"] = shlex.join(["tokassay", "report", str(run["id"]), "--store", str(frames.store)])
+    failing = [d for d in found if d.fails]
+    named = contracts(frames)
+    specs = {str(row["name"]): str(row["spec"]) for row in frames.corpora.to_dict("records")}
     return Tables(
         run=run,
         banner=banner(run, rows, frames.corpora, check),
         check=check,
         totals=totals(rows),
-        contracts=contracts(frames),
+        contracts=named,
         engines=_engines(table, rows, str(frames.store)),
         corpora=[
             {
@@ -245,10 +250,11 @@ def build(frames: Frames) -> Tables:
             for row in frames.corpora.to_dict("records")
         ],
         matrices=_matrices(rows),
+        matrix=matrix(run, table, frames.unserved, named, failing, specs),
         coverage=rows,
         digests=digests(table),
         times=times(table),
-        failing=[d for d in found if d.fails],
+        failing=failing,
         declared=[d for d in found if not d.fails],
         folded=folded,
         environment=names,
@@ -299,14 +305,19 @@ def tone(counts: dict[str, int]) -> str:
 
 def _matrices(rows: pd.DataFrame) -> list[Matrix]:
     engines = order(rows["engine"], ())
+    keys = ["label", "core", "engine", "corpus"]
+    found: dict[tuple[str, str], dict[tuple[str, str], dict[str, int]]] = {}
+    for row in rows.groupby(keys, sort=True, as_index=False)[list(VERDICTS)].sum().to_dict("records"):
+        counts = {verdict: int(row[verdict]) for verdict in VERDICTS}
+        contract = str(row["label"]), str(row["core"])
+        found.setdefault(contract, {})[str(row["engine"]), str(row["corpus"])] = counts
     matrices = []
-    for (label, core), part in rows.groupby(["label", "core"], sort=True):
-        corpora = order(part["corpus"], ())
+    for (label, core), counted_cells in found.items():
+        corpora = order((corpus for _, corpus in counted_cells), ())
         squares: dict[str, dict[str, Square | None]] = {engine: dict.fromkeys(corpora) for engine in engines}
-        for (engine, corpus), cell in part.groupby(["engine", "corpus"], sort=False):
-            counts = totals(cell)
-            squares[str(engine)][str(corpus)] = Square(tone(counts), counts, sum(counts.values()))
-        matrices.append(Matrix(str(label), str(core), engines, corpora, squares))
+        for (engine, corpus), counts in counted_cells.items():
+            squares[engine][corpus] = Square(tone(counts), counts, sum(counts.values()))
+        matrices.append(Matrix(label, core, engines, corpora, squares))
     return matrices
 
 
@@ -370,7 +381,7 @@ def _environment(stored: dict[str, Any]) -> tuple[list[tuple[str, str]], dict[st
     """The captured environment as lines to show, and the packages apart; unknown keys are shown as they are."""
     lines = []
     for key, value in stored.items():
-        if key in ("packages", "notes"):
+        if key in ("packages", "notes", "plan"):
             continue
         if isinstance(value, list):
             shown = ", ".join(str(item) for item in value) or "none named"

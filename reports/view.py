@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from tokassay.reports.matrix import MatrixCell, command_of, rank
 from tokassay.reports.tables import Divergence, Matrix, Square, Tables, used_verdicts
 from tokassay.reports.words import FAILING, MEANING, VERDICTS, counted, failures
 
 SIGNS = {"match": "=", "declared": "=", "part": "=", "reject": "–", "none": "–", "fail": "≠"}
+SQUARES, GROUPS = 600, 400  # what of one kind a page can hold
 STATES = ("equal", "differs", "none", "alone")
 TONE_WORDS = {
     "match": "every output matches",
@@ -49,23 +51,67 @@ def verdict_legend(tables: Tables) -> list[tuple[str, str]]:
     return [(verdict, MEANING[verdict]) for verdict in used_verdicts(tables)]
 
 
+def shows_squares(tables: Tables) -> bool:
+    """Whether the squares of all contracts fit on a page."""
+    return sum(len(each.engines) * len(each.corpora) for each in tables.matrices) <= SQUARES
+
+
+def shows_matrix(tables: Tables) -> bool:
+    """Whether the matrix says more than the squares: there are several vocabularies, or too many squares."""
+    return len(tables.matrix.vocabularies) > 1 or bool(tables.matrix.blanks) or not shows_squares(tables)
+
+
+def cell_link(tables: Tables, cell: MatrixCell) -> str:
+    """Where a cell of the matrix leads to on an audit's page: its divergence, or its engine's row under its
+    vocabulary."""
+    heads = {ordinal: d.ordinal for d in tables.failing for ordinal in (d.ordinal, *(other for other, _ in d.alike))}
+    shown = [heads[ordinal] for ordinal in cell.divergences if ordinal in heads]
+    if shown:
+        return f"#d{shown[0]}"
+    found = tables.matrix
+    return f"#p{found.vocabularies.index(cell.vocabulary)}-{found.engines.index(cell.engine)}"
+
+
+def by_verdict(cells: list[MatrixCell]) -> list[tuple[str, list[str]]]:
+    """(verdict, kinds) of a row of the matrix, the worst first."""
+    found: dict[str, list[str]] = {}
+    for cell in cells:
+        found.setdefault(cell.verdict, []).append(cell.kind)
+    return sorted(found.items(), key=lambda item: rank(item[0]))
+
+
+def row_reasons(cells: list[MatrixCell]) -> list[str]:
+    """Why documents of a row of the matrix were not served, each reason once."""
+    return list(dict.fromkeys(reason for cell in cells for reason in cell.reasons))
+
+
+def row_command(cells: list[MatrixCell]) -> str:
+    """The command that asks for a row of the matrix again; "" where nothing of it has a verdict."""
+    had = [cell for cell in cells if cell.specs]
+    return command_of(had) if had else ""
+
+
 def row_groups(tables: Tables) -> list[dict[str, Any]]:
-    """Coverage grouped by contract, engine and corpus: a heading, the command that repeats it, and its rows."""
-    groups: list[dict[str, Any]] = []
-    keys = ["label", "core", "engine", "corpus"]
-    for (label, _, engine, corpus), part in tables.coverage.groupby(keys, sort=False):
-        rows = part.to_dict("records")
-        groups.append(
-            {
-                "label": label,
-                "engine": engine,
-                "version": rows[0]["version"],
-                "corpus": corpus,
-                "rows": rows,
-                "command": tables.command(rows[0]),
-            }
-        )
-    return groups
+    """Coverage grouped by contract, engine and corpus: a heading, the command that repeats it, and its rows. Where
+    there are too many for a page, those in which something failed."""
+    found: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for row in tables.coverage.to_dict("records"):
+        key = tuple(str(row[name]) for name in ("label", "core", "engine", "corpus"))
+        found.setdefault(key, []).append({str(name): value for name, value in row.items()})
+    if len(found) > GROUPS:
+        failed = [key for key, rows in found.items() if any(row[verdict] for row in rows for verdict in FAILING)]
+        found = {key: found[key] for key in failed[:GROUPS]}
+    return [
+        {
+            "label": label,
+            "engine": engine,
+            "version": rows[0]["version"],
+            "corpus": corpus,
+            "rows": rows,
+            "command": tables.command(rows[0]),
+        }
+        for (label, _, engine, corpus), rows in found.items()
+    ]
 
 
 def digest_rows(tables: Tables) -> list[dict[str, Any]]:

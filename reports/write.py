@@ -1,4 +1,4 @@
-"""Writes a run's report: index.html, audit.md, audit.json, coverage.csv, divergences.csv."""
+"""Writes a run's report: index.html, audit.md, audit.json, coverage.csv, divergences.csv, matrix.csv."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from tokassay.reports.errors import INFRASTRUCTURE, ReportError
 from tokassay.reports.html import render_html
 from tokassay.reports.json import audit_object
 from tokassay.reports.markdown import render_markdown
+from tokassay.reports.matrix import csv_frame, require_full
 from tokassay.reports.read import Frames, read_run
 from tokassay.reports.tables import Tables, build
 
-NAMES = ("index.html", "audit.md", "audit.json", "coverage.csv", "divergences.csv")
+NAMES = ("index.html", "audit.md", "audit.json", "coverage.csv", "divergences.csv", "matrix.csv")
 
 
 def _put(path: Path, text: str) -> None:
@@ -38,11 +39,17 @@ def divergences_csv(frames: Frames) -> str:
     return str(table.to_csv(index=False))
 
 
+def matrix_csv(tables: Tables) -> str:
+    """One row a cell of the matrix; names and reasons made harmless for spreadsheets."""
+    return str(csv_frame(tables.matrix).map(inert).to_csv(index=False))
+
+
 def write_report(store_path: Path, run_id: str | None, out_dir: Path) -> list[Path]:
     """Write the report of a run (the last one for None) and return the files written, in the order of NAMES.
 
     Raises ReportError: exit code 2 for a store or folder that cannot be used; 5 when a finished run's verdicts do not
-    add up to engines x documents x operations. In the second case the files are written all the same, and say so.
+    add up to engines x documents x operations, or a cell of its matrix has none. In the second case the files are
+    written all the same, and say so.
     """
     frames = read_run(Path(store_path), run_id)
     tables = build(frames)
@@ -55,11 +62,13 @@ def write_report(store_path: Path, run_id: str | None, out_dir: Path) -> list[Pa
         _put(paths[2], json.dumps(audit_object(frames, paths, tables), ensure_ascii=True, indent=1) + "\n")
         _put(paths[3], coverage_csv(tables))
         _put(paths[4], divergences_csv(frames))
+        _put(paths[5], matrix_csv(tables))
     except OSError as error:
         raise ReportError(
             f"cannot be written ({error.strerror or error})", where=str(out), remedy="give another folder with --out"
         ) from None
     require_sum(tables, str(store_path), paths[0])
+    require_full(tables.matrix, tables.check, f"{store_path}, run {tables.run['id']}", paths[0])
     return paths
 
 

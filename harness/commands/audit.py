@@ -17,7 +17,7 @@ app = typer.Typer()
 @app.command()
 def audit(
     suite: Annotated[
-        str, typer.Option(help="A suite's name (smoke, standard, gate, nightly, families) or a TOML file.")
+        str, typer.Option(help="A suite's name (smoke, standard, gate, nightly, families, field) or a TOML file.")
     ] = "smoke",
     vocab: Annotated[
         list[str] | None,

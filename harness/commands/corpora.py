@@ -7,6 +7,7 @@ import sys
 from typing import Annotated, Any
 
 import typer
+from tokassay.harness.commands.manifest import manifest
 from tokassay.harness.commands.words import words
 
 app = typer.Typer(help="List, fetch and look into corpora.", no_args_is_help=True)
@@ -69,13 +70,13 @@ def fetch(
     from rich.console import Console
     from tokassay.corpora.catalogue import find_entry
     from tokassay.corpora.document import CorpusError
-    from tokassay.corpora.open import SOURCES
+    from tokassay.corpora.open import SOURCES, parts_of_source
     from tokassay.corpora.prepared import KINDS, manifest_of, prepare
     from tokassay.corpora.recipes import ALIASES
 
     entries = []
-    for name in names:
-        # Every name is looked up before anything is fetched.
+    for name in dict.fromkeys(part for asked in names for part in parts_of_source(asked) or [asked]):
+        # Every name is looked up before anything is fetched; `verses` and `field` are made of several.
         if name.partition(":")[0] in SOURCES:
             raise CorpusError("built in: there is nothing to fetch", where=name, remedy="leave it out")
         entry = find_entry(ALIASES.get(name, name))
@@ -161,4 +162,5 @@ def show(
         typer.echo(f"left out: {problem['count']:,} x {reason}, first at {', '.join(problem['first'][:3])}")
 
 
+app.command()(manifest)
 app.command()(words)

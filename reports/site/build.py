@@ -8,14 +8,25 @@ from pathlib import Path
 
 from tokassay.reports.downloads import Download, write_downloads
 from tokassay.reports.errors import ReportError
-from tokassay.reports.site import claims, corpora, divergences, engines, figures, known, overview, runs, scoreboard
+from tokassay.reports.site import (
+    claims,
+    corpora,
+    divergences,
+    engines,
+    figures,
+    known,
+    matrix,
+    overview,
+    runs,
+    scoreboard,
+)
 from tokassay.reports.site.model import Site
 from tokassay.reports.site.parts import Cell, Link, Section, table
 from tokassay.reports.site.shell import Page, render
 from tokassay.reports.words import counted
 from tokassay.reports.write import _put
 
-KINDS = (overview, scoreboard, figures, engines, corpora, divergences, known, claims, runs)
+KINDS = (overview, scoreboard, matrix, figures, engines, corpora, divergences, known, claims, runs)
 DATA = "data"
 LABELS = {"csv": "CSV", "parquet": "Parquet", "json": "JSON"}
 LIST = "site.json"

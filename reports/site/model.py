@@ -12,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 from tokassay.reports.downloads import views
+from tokassay.reports.matrix import csv_frame
 from tokassay.reports.opening import open_store
 from tokassay.reports.read import Frames, parse, read_run
 from tokassay.reports.site.sources import Engine, Known, Sources, Vector
@@ -21,6 +22,7 @@ from tokassay.reports.withheld import withheld
 from tokassay.reports.words import FAILING, VERDICTS
 
 DECISIONS = 200  # of a trace; a page must stay small
+FIELD = "field"  # the suite whose matrix is shown
 CELL = ["label", "core", "engine", "corpus", "domain", "operation"]
 
 
@@ -115,6 +117,16 @@ class Site:
                 found.append(Run(store, frames, build(frames)))
         # Newest first, by when it began.
         self.runs = sorted(found, key=lambda run: str(run.tables.run["started"]), reverse=True)
+        if self.whole_field is not None:
+            self.frames["v_matrix"] = csv_frame(self.whole_field.tables.matrix)
+
+    @cached_property
+    def whole_field(self) -> Run | None:
+        """The run whose matrix is shown: the newest finished audit of the field, or else of all finished ones that
+        which has the most cells (the newest of several)."""
+        finished = [run for run in self.runs if run.tables.run["finished"] is not None and run.tables.matrix.cells]
+        whole = [run for run in finished if run.tables.run["suite"] == FIELD]
+        return whole[0] if whole else max(finished, key=lambda run: len(run.tables.matrix.cells), default=None)
 
     @cached_property
     def coverage(self) -> pd.DataFrame:

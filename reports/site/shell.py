@@ -20,6 +20,7 @@ from tokassay.reports.words import counted, number, tally
 NAVIGATION = (
     ("Overview", "index.html"),
     ("Scoreboard", "scoreboard.html"),
+    ("Matrix", "matrix/index.html"),
     ("Engines", "engines/index.html"),
     ("Corpora", "corpora/index.html"),
     ("Divergences", "divergences/index.html"),

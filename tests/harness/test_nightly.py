@@ -271,10 +271,29 @@ def test_an_engine_whose_time_is_over_is_a_row_against_itself_too() -> None:
 
 def test_a_budget_is_an_engines_own() -> None:
     budget = Budget(1.0)
-    budget.spend("slow", 0.6)
-    assert not budget.over("slow")
-    budget.spend("slow", 0.6)
-    assert budget.over("slow") and not budget.over("fast") and not Budget().over("slow")
+    budget.spend("slow", "gpt2", 0.6)
+    assert not budget.against("slow", "gpt2")
+    budget.spend("slow", "cl100k", 0.6)
+    assert "minutes of this run were over" in budget.against("slow", "gpt2")
+    assert not budget.against("fast", "gpt2") and not Budget().against("slow", "gpt2")
+
+
+def test_a_budget_may_be_for_a_vocabulary() -> None:
+    budget = Budget(None, 60.0)
+    budget.spend("slow", "gpt2", 61)
+    assert budget.against("slow", "gpt2") == "time: the engine's 1 minutes for this vocabulary were over"
+    assert not budget.against("slow", "cl100k") and not budget.against("fast", "gpt2")
+
+
+def test_a_slow_engine_is_told_by_its_own_rate_on_that_vocabulary() -> None:
+    budget = Budget()
+    assert not budget.against("slow", "gpt2", 1.0), "its rate is not known: it is asked"
+    budget.measure("slow", "gpt2", 100_000, 400_000_000)
+    budget.measure("slow", "gpt2", 100_000, 400_000_000)
+    reason = budget.against("slow", "gpt2", 1.0)
+    assert reason.startswith("time: ") and "0.25 MB/s on 200,000 bytes of real text" in reason
+    assert not budget.against("slow", "gpt2") and not budget.against("slow", "gpt2", 0.25)
+    assert not budget.against("slow", "cl100k", 1.0)
 
 
 # ---- what a user copies

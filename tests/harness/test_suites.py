@@ -4,12 +4,13 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
+from tokassay.corpora.field import FIELD, slugs
 from tokassay.harness.errors import InputError
 from tokassay.harness.suites import lacking, load_suite, names, narrowed, parse
 
 
 def test_the_named_suites_are_there() -> None:
-    assert names() == ["families", "gate", "gate-light", "gate-short", "nightly", "smoke", "standard"]
+    assert names() == ["families", "field", "gate", "gate-light", "gate-short", "nightly", "smoke", "standard"]
     for name in names():
         assert load_suite(name).corpora
 
@@ -31,6 +32,23 @@ def test_families_hold_the_standard_suite() -> None:
     assert set(families.vocabularies) >= set(standard.vocabularies)
 
 
+def test_field_gives_each_engine_a_megabyte_and_a_slow_one_a_tenth_of_it() -> None:
+    suite = load_suite("field")
+    assert suite.engines == ("all",) and len(suite.vocabularies) >= 10
+    asked = {c.spec: c for c in suite.corpora}
+    assert {"battery", "fuzz:5000"} <= asked.keys()
+    for kind, parts in FIELD.items():
+        # Every kind has its first tenth for everybody, before what is for fast engines alone.
+        tenth, rest = asked[f"field:{kind}:tenth"], asked[f"field:{kind}:rest"]
+        assert (tenth.fast, rest.fast) == (0.0, 1.0)
+        assert list(asked).index(tenth.spec) < min(n for n, c in enumerate(suite.corpora) if c.fast)
+        assert parts
+    kilobytes = sum(part.kilobytes for parts in FIELD.values() for part in parts)
+    assert kilobytes >= 1000 and kilobytes / 10 >= 100
+    text = files("tokassay.harness").joinpath("presets", "field.toml").read_text("utf-8")
+    assert f"samples of {len(slugs())} texts" in text
+
+
 def test_narrowing_replaces_what_is_named() -> None:
     suite = narrowed(load_suite("smoke"), corpora=("fuzz:10", "a.txt"), engines=("tiktoken",), specials=("on",))
     assert [c.spec for c in suite.corpora] == ["fuzz:10", "a.txt"]
@@ -48,6 +66,9 @@ def test_narrowing_replaces_what_is_named() -> None:
         ("[[corpus]]\nname='battery'", "unknown key name"),
         ("[[corpus]]\noperations=['encode']", "has no spec"),
         ("[[corpus]]\nspec='battery'\noperations=['encrypt']", "operations has encrypt"),
+        ("[[corpus]]\nspec='battery'\nfast='quick'", "fast is no number above 0"),
+        ("[[corpus]]\nspec='battery'\nfast=true", "fast is no number above 0"),
+        ("vocabulary_minutes=0\n[[corpus]]\nspec='battery'", "vocabulary_minutes is no number above 0"),
     ],
 )
 def test_wrong_suites_are_refused(text: str, message: str) -> None:
