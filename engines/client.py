@@ -61,6 +61,24 @@ OUT_OF_MEMORY = (
 )
 
 
+# What programs say that want the network and have none: sockets, resolvers, HTTP libraries, hubs kept offline.
+NO_NETWORK = (
+    "name resolution",
+    "name or service not known",
+    "nodename nor servname",
+    "getaddrinfo",
+    "network is unreachable",
+    "could not resolve host",
+    "dns error",
+    "failed to lookup address",
+    "no route to host",
+    "max retries exceeded",
+    "urlopen error",
+    "outgoing traffic has been disabled",
+    "offline mode is enabled",
+)
+
+
 class HostFailure(Exception):
     """A request that brought no answer.
 
@@ -78,6 +96,17 @@ class HostFailure(Exception):
     def detail(self) -> str:
         """What stands in brackets after the verdict."""
         return str(self)
+
+
+def wants_network(error: HostFailure) -> bool:
+    """Whether it failed for want of the network, by its own words."""
+    said = f"{error} {error.stderr}".casefold()
+    return isinstance(error, HostError | HostCrash) and any(words in said for words in NO_NETWORK)
+
+
+def told(error: HostFailure) -> str:
+    """What stands beside the verdict, with the cause first where it is the network that engines do not have."""
+    return f"it wants the network, which engines do not have: {error.detail}" if wants_network(error) else error.detail
 
 
 class HostCrash(HostFailure):

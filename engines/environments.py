@@ -22,15 +22,19 @@ from types import MappingProxyType
 from tokassay.engines.roster import EngineSpec
 
 RECEIPT = "tokassay.json"
+FRAME = " \u00d7\u2502\u2570\u2500\u25b6\u251c"  # what uv draws around what it says
+OTHER = "choose another engine: tokassay engines list"
 Run = Callable[[Sequence[str]], "subprocess.CompletedProcess[str]"]
 
 
 class EnvironmentFault(RuntimeError):
-    """An environment that is missing or cannot be made: `where` names the engine, `remedy` what to do."""
+    """An environment that is missing or cannot be made: `where` names the engine, `remedy` what to do, `reason` what
+    the installer said of it, "" where it was not asked."""
 
-    def __init__(self, message: str, *, where: str, remedy: str, exit_code: int = 2) -> None:
+    def __init__(self, message: str, *, where: str, remedy: str, exit_code: int = 2, reason: str = "") -> None:
         super().__init__(message)
         self.where = where
+        self.reason = reason
         self.remedy = remedy
         self.exit_code = exit_code
 
@@ -68,7 +72,7 @@ def lock_path(spec: EngineSpec) -> Path:
     if spec.lock is not None:
         return spec.lock
     key = hashlib.sha256(spec.requirement.encode()).hexdigest()[:16]
-    return cache_root() / "locks" / f"{spec.name}-{key}.txt"
+    return cache_root() / "locks" / f"{bare(spec)}-{key}.txt"
 
 
 def environment_of(spec: EngineSpec) -> Environment:
@@ -79,9 +83,15 @@ def environment_of(spec: EngineSpec) -> Environment:
     # The interpreter is part of the key: a cache may be shared by several Pythons.
     text = lock.read_bytes() if lock.is_file() else b""
     key = hashlib.sha256(text + str(sys.implementation.cache_tag).encode() + spec.build_inputs()).hexdigest()[:16]
-    path = cache_root() / "environments" / f"{spec.name}-{key}"
+    path = cache_root() / "environments" / f"{bare(spec)}-{key}"
     python = path / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    return Environment(spec.name, path, python, lock, bool(text) and (path / RECEIPT).is_file())
+    complete = bool(text) and (path / RECEIPT).is_file() and not spec.unavailable
+    return Environment(spec.name, path, python, lock, complete)
+
+
+def bare(spec: EngineSpec) -> str:
+    """The engine's name without a version: NAME and NAME==VERSION share what is kept for them."""
+    return spec.name.partition("==")[0]
 
 
 def installed(spec: EngineSpec) -> bool:
@@ -92,11 +102,35 @@ def installed(spec: EngineSpec) -> bool:
 def interpreter(spec: EngineSpec) -> Path:
     """The interpreter of the engine's environment; raises EnvironmentFault where it is not installed."""
     environment = environment_of(spec)
+    if spec.unavailable:
+        raise EnvironmentFault(f"{spec.name} is unavailable: {spec.unavailable}", where=spec.source, remedy=OTHER)
     if not environment.complete:
         raise EnvironmentFault(
             f"{spec.name} is not installed", where=spec.source, remedy=f"run: tokassay engines install {spec.name}"
         )
     return environment.interpreter
+
+
+def absence(spec: EngineSpec) -> str:
+    """Why the engine cannot be asked now, in words; "" where it can. Why an installation failed is kept."""
+    if spec.unavailable:
+        return spec.unavailable
+    if installed(spec):
+        return ""
+    try:
+        reason = str(json.loads(_failure(spec).read_text(encoding="utf-8"))["reason"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return f"not installed (tokassay engines install {spec.name})"
+    return f"cannot be installed: {reason}"
+
+
+def _failure(spec: EngineSpec) -> Path:
+    """Where the reason of a failed installation is kept; another requirement or lock is another try."""
+    lock = lock_path(spec)
+    text = lock.read_bytes() if lock.is_file() else b""
+    parts = [spec.requirement.encode(), text, str(sys.implementation.cache_tag).encode(), spec.build_inputs()]
+    key = hashlib.sha256(b"|".join(parts))
+    return cache_root() / "failures" / f"{bare(spec)}-{key.hexdigest()[:16]}.json"
 
 
 def run_quietly(
@@ -119,12 +153,27 @@ def find_uv() -> str | None:
 
 
 def install(spec: EngineSpec, *, run: Run | None = None, uv: str | None = None) -> Environment:
-    """Make the engine's environment, or complete it; at once where it is there. Raises EnvironmentFault."""
+    """Make the engine's environment, or complete it; at once where it is there. Raises EnvironmentFault.
+
+    What it failed for is kept for whoever asks later (`absence`), until it succeeds.
+    """
     run = run or partial(run_quietly, more=spec.build_env)
     environment = environment_of(spec)
     if environment.complete:
         return environment
-    uv = uv or find_uv()
+    if spec.unavailable:
+        raise EnvironmentFault(f"{spec.name} is unavailable: {spec.unavailable}", where=spec.source, remedy=OTHER)
+    try:
+        environment = _install(spec, run, uv or find_uv())
+    except EnvironmentFault as error:
+        kept = {"engine": bare(spec), "requirement": spec.requirement, "reason": error.reason or str(error)}
+        _write(_failure(spec), json.dumps(kept, indent=1) + "\n")
+        raise
+    _failure(spec).unlink(missing_ok=True)
+    return environment
+
+
+def _install(spec: EngineSpec, run: Run, uv: str | None) -> Environment:
     lock = lock_path(spec)
     if not lock.is_file():
         if spec.lock is not None:
@@ -153,6 +202,7 @@ def _make_lock(spec: EngineSpec, lock: Path, run: Run, uv: str | None) -> None:
         raise EnvironmentFault(
             f"cannot pin {spec.requirement}: {_last(made.stderr)}",
             where=spec.source,
+            reason=f"cannot pin {spec.requirement}: {_last(made.stderr)}",
             remedy="check that this version exists for this Python, and that a package index is reached",
         )
     _write(lock, made.stdout)
@@ -167,7 +217,8 @@ def _fill(spec: EngineSpec, environment: Environment, lock: Path, run: Run, uv: 
     ways: list[list[list[str]]] = []
     if uv is not None:
         by_uv = [uv, "pip", "install", "--python", python, "--require-hashes"]
-        ways.append([[uv, "venv", "--allow-existing", "--python", sys.executable, path], *[by_uv + one for one in steps]])
+        made = [uv, "venv", "--allow-existing", "--python", sys.executable, path]
+        ways.append([made, *[by_uv + one for one in steps]])
     by_pip = [python, "-m", "pip", "install", "--require-hashes", "--no-deps"]
     ways.append([[sys.executable, "-m", "venv", path], *[by_pip + one for one in steps]])
     reasons = []
@@ -182,13 +233,22 @@ def _fill(spec: EngineSpec, environment: Environment, lock: Path, run: Run, uv: 
     raise EnvironmentFault(
         f"cannot install {spec.requirement}: {'; '.join(reasons)}",
         where=spec.source,
+        reason="; ".join(reasons),
         remedy="check that a package index is reached (pip's configuration is honoured), then run it again",
     )
 
 
 def _last(text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1][:300] if lines else "no reason given"
+    """What an installer says is wrong, on one line: from its first line of error on; else the last line. No path of the
+    user's is in it, as reports show it."""
+    written = [line for line in text.splitlines() if line.strip(FRAME)]
+    lines = [" ".join(line.strip(FRAME).split()) for line in written]
+    errors = (at for at, line in enumerate(written) if line.casefold().lstrip().startswith(("error", FRAME[1])))
+    first = next(errors, None)
+    said = " ".join(lines[-1:] if first is None else lines[first:])
+    for path in (str(cache_root()), str(Path.home())):
+        said = said.replace(path, "~")
+    return said[:300] or "no reason given"
 
 
 def _write(path: Path, text: str) -> None:

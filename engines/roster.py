@@ -25,6 +25,7 @@ ALGORITHMS = (
     "wordpiece",
     "opaque",
 )
+ANY = "any"  # in the place of vocabularies: it loads those that it is given
 BYTE_POLICIES = ("reject", "replace", "replace-each-byte", "byte-alphabet", "tiktoken-bytes", "raw")
 SWITCH = ("off", "on")
 
@@ -40,7 +41,11 @@ class RosterError(ValueError):
 
 @dataclass(frozen=True)
 class EngineSpec:
-    """One engine of the roster. `adapter` is an absolute path; so is `lock`, where there is one."""
+    """One engine of the roster. `adapter` is an absolute path; so is `lock`, where there is one.
+
+    `unavailable` says why nobody can ask it here; such an engine may lack all but a requirement and a home, and its
+    adapter is then no file.
+    """
 
     name: str
     requirement: str
@@ -74,6 +79,14 @@ class EngineSpec:
     # How a script with the package alone calls it: `imports`, `load` and `encode` are Python over VOCABULARY (a path),
     # NAME (the encoding's, by `names` of the options), PATTERN, DOCUMENT and TEXT; `file`: the vocabulary's form.
     reproduce: dict[str, str] = field(default_factory=dict)
+    # What its documentation and its adapter say, for readers; (ANY,) or the names of the encodings that it brings.
+    vocabularies: tuple[str, ...] = (ANY,)
+    loads: str = ""
+    threads: str = ""
+    cache: str = ""
+    # Claims of its authors, by the names that `tokassay claim list` has.
+    claims: tuple[str, ...] = ()
+    unavailable: str = ""
     notes: str = ""
     source: str = ""
 
@@ -93,7 +106,7 @@ class EngineSpec:
         parts: dict[str, Any] = {
             "requirement": self.requirement,
             "lock": _sha256(lock) if lock is not None and lock.is_file() else None,
-            "adapter": _sha256(self.adapter),
+            "adapter": _sha256(self.adapter) if self.adapter.is_file() else None,
             "host": _sha256(HERE / "host.py"),
             "options": self.options,
         }
@@ -121,7 +134,7 @@ def load_roster(*extra: str | Path, base: str | Path | None = ROSTER) -> dict[st
             if name in engines:
                 raise RosterError(
                     f"engine {name!r} is already in {engines[name].source}",
-                    where=_line(path, name),
+                    where=place(path, name),
                     remedy="give this engine another name",
                 )
             engines[name] = spec
@@ -163,19 +176,24 @@ EXAMPLES = {
     "licence": 'licence = "MIT"',
     "home": 'home = "https://..."',
 }
+# What stands for the lines that an engine which cannot be asked may leave out.
+UNASKED: dict[str, Any] = {
+    "environment": "own", "adapter": Path(), "algorithms": (), "byte_policy": "", "unicode": "", "specials": (),
+    "operations": (), "licence": "",
+}
 LISTS = {"algorithms": ALGORITHMS, "specials": SWITCH, "operations": (*OPERATIONS, *FURTHER)}
 CHOICES = {"environment": ("project", "own")}
 NUMBERS = ("memory_mb", "timeout_s")
 TABLES = ("entry_points", "byte_policies", "options", "alternatives", "reproduce", "build_env")
 TEXTS = ("build_env",)  # tables whose values are strings
-NAMES = ("accepts",)
+NAMES = ("accepts", "claims")
 
 
 def _spec(path: Path, name: str, table: Any) -> EngineSpec:
     if not isinstance(table, dict):
         raise RosterError(
             f"{name!r} stands outside every engine's table",
-            where=_line(path, None, name),
+            where=place(path, None, name),
             remedy="begin each engine with a line [NAME]",
         )
     known = {one.name for one in fields(EngineSpec)} - {"name", "source"}
@@ -183,24 +201,27 @@ def _spec(path: Path, name: str, table: Any) -> EngineSpec:
         if key not in known:
             raise RosterError(
                 f"engine {name!r} has an unknown key {key!r}",
-                where=_line(path, name, key),
+                where=place(path, name, key),
                 remedy=f"remove it; keys are {', '.join(sorted(known))}",
             )
+    absent = table.get("unavailable") is not None
     for key, example in EXAMPLES.items():
-        if key not in table:
+        if key not in table and not (absent and key in UNASKED):
             raise RosterError(
                 f"engine {name!r} lacks the line {example.split(' ')[0]!r}",
-                where=_line(path, name),
+                where=place(path, name),
                 remedy=f"add a line like {example} to [{name}]",
             )
     values: dict[str, Any] = {key: _value(path, name, key, value) for key, value in table.items()}
     for key in ("adapter", "lock", "build_lock"):
         if key in values:
             values[key] = (path.parent / values[key]).resolve()
+    if absent:
+        return EngineSpec(name=name, source=str(path), **{**UNASKED, **values})
     if not values["adapter"].is_file():
         raise RosterError(
             f"engine {name!r}: no adapter at {values['adapter']}",
-            where=_line(path, name, "adapter"),
+            where=place(path, name, "adapter"),
             remedy="write it (docs/ADDING_AN_ENGINE.md) or correct the path, which is relative to this file",
         )
     return EngineSpec(name=name, source=str(path), **values)
@@ -210,7 +231,7 @@ def _value(path: Path, name: str, key: str, value: Any) -> Any:
     def wrong(expected: str) -> RosterError:
         return RosterError(
             f"engine {name!r}: {key} is {value!r}",
-            where=_line(path, name, key),
+            where=place(path, name, key),
             remedy=f"make it {expected}",
         )
 
@@ -218,6 +239,11 @@ def _value(path: Path, name: str, key: str, value: Any) -> Any:
         if not isinstance(value, list) or not value or not set(value) <= set(LISTS[key]):
             raise wrong(f"a list of some of {', '.join(LISTS[key])}")
         return tuple(value)
+    if key == "vocabularies":
+        named = [value] if value == ANY else value
+        if not isinstance(named, list) or not named or not all(isinstance(one, str) and one for one in named):
+            raise wrong(f'"{ANY}", or a list of the encodings that it brings (tokassay vocab list)')
+        return tuple(named)
     if key in NAMES:
         if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
             raise wrong("a list of names")
@@ -234,14 +260,14 @@ def _value(path: Path, name: str, key: str, value: Any) -> Any:
         if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
             raise wrong("a positive number")
         return value
-    if not isinstance(value, str):
-        raise wrong("a string")
+    if not isinstance(value, str) or (key == "unavailable" and not value.strip()):
+        raise wrong("a reason in words" if key == "unavailable" else "a string")
     if key in CHOICES and value not in CHOICES[key]:
         raise wrong(f"one of {', '.join(CHOICES[key])}")
     return value
 
 
-def _line(path: Path, name: str | None, key: str | None = None) -> str:
+def place(path: Path, name: str | None, key: str | None = None) -> str:
     """FILE:LINE of a table's header, or of a key in it; FILE alone where neither is found."""
     inside, header = name is None, None
     try:

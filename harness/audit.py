@@ -22,6 +22,7 @@ from typing import Any, Protocol
 
 from tokassay.corpora.corpus import Corpus
 from tokassay.corpora.open import FROM_VOCABULARY, open_corpus
+from tokassay.engines.roster import EngineSpec
 from tokassay.harness import environment, errors
 from tokassay.harness.blocks import Block, Names, cut
 from tokassay.harness.budget import Budget
@@ -50,7 +51,7 @@ class Progress(Protocol):
 class Request:
     """An audit as asked for. `variants` override the contract's Unicode version and byte policy; `reduce_s` are the
     seconds in which each failing divergence is made minimal (0: none is), `engine_s` those that an engine may work
-    (None: as long as it takes)."""
+    (None: as long as it takes). `more` are engines beside those of the rosters."""
 
     suite: Suite
     store: Path
@@ -64,6 +65,7 @@ class Request:
     narrowed_from: str = "smoke"
     reduce_s: float = 0.0
     engine_s: float | None = None
+    more: tuple[EngineSpec, ...] = ()
 
 
 @dataclass
@@ -128,7 +130,9 @@ def audit(request: Request, progress: Progress, executor: Executor | None = None
     store = Store(request.store)
     with ExitStack() as stack:
         stack.callback(store.close)
-        lanes = Lanes(request.suite, request.roster, request.pattern, request.variants, request.threads)
+        lanes = Lanes(
+            request.suite, request.roster, request.pattern, request.variants, request.threads, request.more
+        )
         stack.callback(lanes.close)
         vocabularies = lanes.vocabularies()
         for corpus in request.suite.corpora:
@@ -375,7 +379,7 @@ class _Runner:
         asked, roster = flight.subject.asked, self.lanes.roster
         right = Target("", oracle_spec(), lane.held_to(operation))
         if not flight.subject.modelled:
-            other = next((one for one in flight.lanes if one.engine != lane.engine), lane)
+            other = next((one for one in flight.lanes if one.engine != lane.engine and one.asked), lane)
             right = Target("", roster[other.engine], other.contract)
         sides = [
             replace(each, name=each.spec.name + ("" if bare.contract == each.contract else f":{each.variants}"))
@@ -388,7 +392,7 @@ class _Runner:
     def references(self, flight: _Flight, lane: Lane, operation: str) -> tuple[str, str]:
         """What a lane's documents were held to, as `diff` names it: the oracle twice, or another engine."""
         if not flight.subject.modelled:
-            other = next((one.engine for one in flight.lanes if one.engine != lane.engine), ORACLE)
+            other = next((one.engine for one in flight.lanes if one.engine != lane.engine and one.asked), ORACLE)
             return other, other
         domain = flight.block.domain
         own = governing_block(lane.held_to(operation), flight.subject.asked, flight.block)

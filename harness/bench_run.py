@@ -18,7 +18,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from tokassay.engines.client import HostError, HostFailure
-from tokassay.engines.environments import cache_root, installed
+from tokassay.engines.environments import OTHER, cache_root, installed
 from tokassay.engines.roster import EngineSpec, load_roster
 from tokassay.harness import ablation
 from tokassay.harness.bench import (
@@ -311,6 +311,9 @@ def contestants(plan: Plan, roster: Mapping[str, EngineSpec], console: Console) 
     """Who takes part: those named, all of which must be installed, or the default ones that are."""
     if plan.engines:
         found = relabelled([contestant(name, roster) for name in plan.engines])
+        for one in found:
+            if one.spec.unavailable:
+                raise InputError(f"{one.label} is unavailable: {one.spec.unavailable}", where="--engines", remedy=OTHER)
         absent = [one.spec.name for one in found if not installed(one.spec)]
         if absent:
             raise InputError(

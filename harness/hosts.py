@@ -17,7 +17,7 @@ from typing import Any
 
 from tokassay.corpora.fetch import cache_dir
 from tokassay.engines.client import Host, Unsupported
-from tokassay.engines.environments import EnvironmentFault, installed, interpreter, with_version
+from tokassay.engines.environments import OTHER, EnvironmentFault, installed, interpreter, with_version
 from tokassay.engines.roster import EngineSpec
 from tokassay.harness.contract import Contract
 from tokassay.harness.errors import InputError
@@ -69,6 +69,8 @@ def find_spec(name: str, roster: Mapping[str, EngineSpec], where: str = "engine"
     """The engine called `name` (or NAME==VERSION), or the oracle. Raises InputError with the nearest name."""
     if name == ORACLE:
         return oracle_spec()
+    if name in roster:
+        return roster[name]
     bare, _, version = name.partition("==")
     if bare not in roster:
         raise InputError(f"no engine is called {bare!r}", where=where, remedy=nearest(bare, [*roster, ORACLE]))
@@ -88,6 +90,8 @@ def target(text: str, asked: Contract, roster: Mapping[str, EngineSpec], where: 
     name = text[: split.start()] if split else text
     written = text[len(name) :].removeprefix(":")
     spec = find_spec(name, roster, where)
+    if spec.unavailable:
+        raise InputError(f"{name} is unavailable: {spec.unavailable}", where=where, remedy=OTHER)
     declared = {
         field: value
         for field, value in (
@@ -122,6 +126,8 @@ def open_host(
     not start.
     """
     spec = find_spec(name, roster)
+    if spec.unavailable:
+        raise Unsupported(spec.unavailable)
     if contract.algorithm not in spec.algorithms:
         raise Unsupported(f"{name} serves {', '.join(spec.algorithms)}, not {contract.algorithm}")
     if contract.specials not in spec.specials:

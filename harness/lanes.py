@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tokassay.engines.client import Host, HostFailure, Unsupported
-from tokassay.engines.environments import lock_path
+from tokassay.engines.client import Host, HostFailure, Unsupported, told, wants_network
+from tokassay.engines.environments import absence, lock_path, with_version
 from tokassay.engines.roster import EngineSpec, load_roster
 from tokassay.harness import environment
 from tokassay.harness.ask import Asker, Isolating, failure
@@ -28,6 +28,7 @@ from tokassay.harness.tasks import ORACLE, Lane, Subject
 from tokassay.oracles.decisions import STAGES
 
 ALL, INSTALLED = "all", "installed"  # in the place of an engine's name
+ROW = "!"  # behind a name: where it cannot be asked, it is a row with the reason
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,11 +52,12 @@ class Lanes:
     """The engines of a suite under its vocabularies. Raises InputError for what the suite names and nobody has."""
 
     def __init__(
-        self, suite: Suite, roster: Iterable[Path], pattern: str | None, variants: dict[str, str], threads: int
+        self, suite: Suite, roster: Iterable[Path], pattern: str | None, variants: dict[str, str], threads: int,
+        more: Iterable[EngineSpec] = (),
     ) -> None:
         self.suite, self.variants, self.threads = suite, variants, threads
         self.pattern = pattern
-        self.roster = load_roster(*roster)
+        self.roster = load_roster(*roster) | {spec.name: spec for spec in more}
         self.notes: list[str] = []
         self.engines = [spec for name in self._names() if (spec := self._engine(name)) is not None]
         self._platform = environment.platform_key()
@@ -67,27 +69,38 @@ class Lanes:
 
     def _names(self) -> list[str]:
         """The suite's engines, each once; `installed` stands for all of the roster that are, `all` for every one, those
-        that are not installed being named."""
-        everybody = [f"{name}?" for name in self.roster]
+        that cannot be asked being rows with the reason."""
+        everybody = [f"{name}{ROW}" for name in self.roster]
         here = [name for name, spec in self.roster.items() if installed(spec)]
         meant = {ALL: everybody, INSTALLED: here}
         found = [name for asked in self.suite.engines for name in meant.get(asked, [asked])]
-        return list({name.removesuffix("?"): name for name in found}.values())
+        return list({name.rstrip(f"?{ROW}"): name for name in found}.values())
 
     def _engine(self, name: str) -> EngineSpec | None:
-        optional, name = name.endswith("?"), name.removesuffix("?")
-        spec = self.roster.get(name)
-        if spec is None:
-            raise InputError(f"no engine named {name}", where="--engine", remedy=nearest(name, self.roster))
-        if not installed(spec):
-            remedy = f"tokassay engines install {name}"
-            if not optional:
+        """The engine, or None where it is not installed and need not be. NAME? need not; NAME! is a row with its reason
+        then, and so is one that is unavailable and was asked for by name."""
+        name, sign = name.rstrip(f"?{ROW}"), name[-1]
+        spec = self._find(name)
+        if reason := absence(spec):
+            if sign == "?":
+                self.notes.append(f"{name} takes no part: {reason}")
+                return None
+            if sign != ROW and not spec.unavailable:
+                remedy = f"tokassay engines install {name}"
                 raise InputError(f"{name} is not installed", where="--engine", remedy=f"run: {remedy}")
-            self.notes.append(f"{name} is not installed and takes no part; to have it: {remedy}")
-            return None
+            self.notes.append(f"{name} cannot be asked: {reason}")
         if spec.notes:
             self.notes.append(f"{name}: {spec.notes}")
         return spec
+
+    def _find(self, name: str) -> EngineSpec:
+        """An engine of the roster; NAME==VERSION joins it, as a row of its own beside the pinned one."""
+        bare, _, version = name.partition("==")
+        if bare not in self.roster and name not in self.roster:
+            raise InputError(f"no engine named {bare}", where="--engine", remedy=nearest(bare, self.roster))
+        if version and name not in self.roster:
+            self.roster[name] = replace(with_version(self.roster[bare], version), name=name)
+        return self.roster[name]
 
     def vocabularies(self) -> list[Vocabulary]:
         """The suite's vocabularies, loaded; their notes join ours."""
@@ -135,7 +148,7 @@ class Lanes:
         policy = spec.byte_policy
         if asked.specials == "on":
             policy = spec.byte_policies.get("specials", policy)
-        contract = asked.with_variants(
+        contract = asked if spec.unavailable else asked.with_variants(  # which declares no variants
             unicode=None if spec.unicode == "asked" else spec.unicode,
             byte_policy=None if policy == "asked" else policy,
             normalization=spec.normalizes_by,
@@ -165,10 +178,14 @@ class Lanes:
 
     def _try(self, spec: EngineSpec, contract: Contract) -> tuple[str, tuple[str, str] | None, dict[str, Any]]:
         """Open the engine once: why it cannot take part ("" where it can), how it failed, what it says of itself."""
+        if spec.unavailable:
+            return spec.unavailable, None, {}
         if contract.algorithm not in spec.algorithms:
             return f"serves {', '.join(spec.algorithms)}, not {contract.algorithm}", None, {}
         if contract.specials not in spec.specials:
             return f"cannot have special tokens {contract.specials}", None, {}
+        if reason := absence(spec):
+            return reason, None, {}
         try:
             host = self._open(spec.name, contract)
             try:
@@ -179,6 +196,8 @@ class Lanes:
         except Unsupported as error:
             return str(error), None, {}
         except HostFailure as error:
+            if wants_network(error):
+                return told(error), None, {}  # nobody's ids are wrong: it is refused what it asks for
             verdict, why = failure(error)
             return "", (verdict, f"it does not start or load: {why}; see: tokassay engines check {spec.name}"), {}
         # Known only now that the engine has the contract: on which path of its own it serves it, say.

@@ -243,7 +243,8 @@ def install(at: At) -> tuple[int, list[str]]:
     roster = load_roster(*at.plan.rosters)
     named = [name for name in at.plan.engines if name not in (ALL, INSTALLED)]
     wanted = [*named, *(roster if ALL in at.plan.engines else ())]
-    absent = [name for name in dict.fromkeys(wanted) if name in roster and not installed(roster[name])]
+    asked = [roster[name] for name in dict.fromkeys(wanted) if name in roster]
+    absent = [spec.name for spec in asked if not spec.unavailable and not installed(spec)]
     options = [word for path in at.plan.rosters for word in ("--roster", path)]
     codes = {name: at.tell(("engines", "install", name, *options), "") for name in absent}
     failed = [name for name, code in codes.items() if code]

@@ -18,7 +18,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokassay.engines.roster import EngineSpec
+from tokassay.engines.roster import ANY, EngineSpec
 from tokassay.harness.answers import Answer
 from tokassay.harness.cases import load_for
 from tokassay.harness.contract import Contract
@@ -52,16 +52,22 @@ def roster(engines: Mapping[str, EngineSpec]) -> tuple[Engine, ...]:
 def _engine(spec: EngineSpec) -> Engine:
     facts = {
         "requirement": spec.requirement,
+        "unavailable": spec.unavailable,
         "environment": {"project": "the project's own", "own": "one of its own"}[spec.environment],
         "adapter": spec.adapter.name,
         "algorithms": ", ".join(spec.algorithms),
+        "vocabularies": "those that it is given" if ANY in spec.vocabularies else ", ".join(spec.vocabularies),
+        "loads by": spec.loads,
         "byte policy": spec.byte_policy,
         "Unicode": spec.unicode,
         "normalizes by Unicode": spec.normalization,
         "special tokens": ", ".join(spec.specials),
         "operations": ", ".join(spec.operations),
+        "threads": spec.threads,
+        "cache": spec.cache,
         "licence": spec.licence,
         "home": spec.home,
+        "claims": ", ".join(spec.claims),
         "limits": f"{spec.memory_mb:,} MB, {spec.timeout_s:g} s",
         **{f"entry point: {name.replace('_', ' ')}": call for name, call in spec.entry_points.items()},
         **{f"byte policy of {name}": policy for name, policy in spec.byte_policies.items()},

@@ -46,6 +46,11 @@ class Lane:
     failed: tuple[str, str] | None = None
     byte_policies: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def asked(self) -> bool:
+        """Whether it takes part at all."""
+        return not self.unsupported and self.failed is None
+
     def held_to(self, operation: str) -> Contract:
         """The contract of one operation: the lane's, but for the byte policy of that entry point."""
         policy = self.byte_policies.get(operation)

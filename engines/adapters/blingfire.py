@@ -17,7 +17,7 @@ LONGEST = 256  # bytes of a token, for the buffer that a text is written to
 
 
 class Adapter:
-    """A model is a compiled vocabulary: it serves the contract that the roster's `models` names beside it, by its fields.
+    """A model is a compiled vocabulary: it serves the contract whose fields the roster's `models` has beside it.
 
     The ids end at a length that the caller gives. A text has no more tokens than bytes, but for the space before it.
     """
@@ -32,12 +32,10 @@ class Adapter:
         return version("blingfire")
 
     def load(self, contract: dict[str, Any], files: dict[str, str], threads: int, options: dict[str, Any]) -> None:
-        for model, row in options["models"].items():
-            if all(contract.get(field) == value for field, value in row["contract"].items()):
-                break
-        else:
-            raise Unsupported(f"blingfire brings {', '.join(options['models'])} and loads no other vocabulary")
-        self.unknown = row["unknown"]
+        model = next((model for model, row in options["models"].items() if serves(row["contract"], contract)), None)
+        if model is None:
+            raise Unsupported(f"blingfire brings {', '.join(options['models'])}, and none is this contract compiled")
+        self.unknown = options["models"][model]["unknown"]
         self.handle = blingfire.load_model(str(HERE / model))
         self.words = blingfire.load_model(str((HERE / model).with_suffix(".i2w")))
         if contract["algorithm"].startswith("bpe"):
@@ -69,3 +67,8 @@ class Adapter:
 
     def spans(self, data: bytes) -> Any:
         return blingfire.utf8text_to_ids_with_offsets(self.handle, data, len(data) + 1, self.unknown, True)
+
+
+def serves(fields: dict[str, Any], contract: dict[str, Any]) -> bool:
+    """Whether the contract is as the fields say."""
+    return all(contract.get(field) == value for field, value in fields.items())

@@ -31,7 +31,7 @@ class Adapter:
             self.tokenizer = nanotok.Tokenizer.from_file(files["tokenizer.json"])
         except (ValueError, RuntimeError) as error:
             raise Unsupported(f"nanotok does not load this tokenizer.json: {error}") from error
-        self.tokenizer.set_cache_enabled(not options.get("cache") is False)
+        self.tokenizer.set_cache_enabled(options.get("cache") is not False)
 
     def prepare(self, document: bytes) -> str:
         return document.decode()

@@ -1,4 +1,4 @@
-"""pyonmttok: a SentencePiece model, text as `str`; its pieces, and their ids by its own Vocab over the model's pieces."""
+"""pyonmttok: a SentencePiece model, text as `str`; its pieces, and their ids by its own Vocab over them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Adapter:
         self.ids = pyonmttok.Vocab([piece for piece, _ in pieces])
         self.ids.default_id = next((number for number, (_, kind) in enumerate(pieces) if kind == UNKNOWN), 0)
         if len(self.ids) != len(pieces):
-            raise Unsupported("two pieces of this model are the same text: pyonmttok, which gives pieces, cannot tell them")
+            raise Unsupported("two pieces of this model are one text: pyonmttok, which gives pieces, cannot tell them")
 
     def prepare(self, document: bytes) -> str:
         return document.decode()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import tokendagger  # type: ignore[import-not-found]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
 from pathlib import Path
 
 import pytest
 from tokassay.engines import frames
 from tokassay.engines.client import Host
 from tokassay.engines.roster import ROSTER, EngineSpec, RosterError, load_roster
+from tokassay.harness import claims, known
 
 TOY = """\
 # An engine of one's own.
@@ -141,8 +144,60 @@ def test_the_shipped_roster_names_what_the_audit_needs() -> None:
     engines = load_roster()
     assert {"tiktoken", "tokenizers", "sentencepiece", "gigatoken"} <= set(engines)
     for spec in engines.values():
+        if spec.unavailable:
+            continue
         assert spec.adapter.parent == ROSTER.parent / "adapters"
         assert spec.environment == "project" or (spec.lock is not None and spec.lock.is_file())
+
+
+DECLARED = ("vocabularies", "loads", "threads", "cache", "claims", "entry_points")
+
+
+def test_every_shipped_engine_declares_what_a_reader_asks() -> None:
+    """Explicitly: what is left to a default was not thought of."""
+    tables = tomllib.loads(ROSTER.read_text(encoding="utf-8"))
+    lacking = {
+        name: missing for name, table in tables.items()
+        if "unavailable" not in table and (missing := [key for key in DECLARED if key not in table])
+    }  # fmt: skip
+    assert not lacking
+    for spec in load_roster().values():
+        if spec.unavailable:
+            continue
+        assert spec.loads and spec.threads and spec.cache, spec.name
+        assert set(spec.claims) <= set(claims.names()), spec.name
+        assert all(name == "any" or known.find(name) is not None for name in spec.vocabularies), spec.name
+    for claim in map(claims.load_claim, claims.names()):
+        if claim.engines:  # the first is whose claim it is, the others are baselines
+            assert claim.name in load_roster()[claim.engines[0]].claims, claim.name
+
+
+def test_every_lock_pins_what_the_roster_pins_with_hashes() -> None:
+    for spec in load_roster().values():
+        if spec.lock is None or spec.lock.suffix != ".txt":
+            continue
+        text = spec.lock.read_text(encoding="utf-8")
+        assert re.search(rf"^{re.escape(spec.requirement)} ", text, re.MULTILINE), spec.name
+        pins = re.findall(r"^[a-z0-9._-]+==\S+ .*?(?=^\S|\Z)", text, re.MULTILINE | re.DOTALL)
+        assert pins and all("--hash=sha256:" in pin for pin in pins), spec.name
+
+
+def test_an_unavailable_engine_needs_a_version_a_home_and_a_reason(folder: Path) -> None:
+    text = '[gone]\nrequirement = "gone==1.0"\nhome = "here"\nunavailable = "cp38 only"\n'
+    spec = load_roster(written(folder, text), base=None)["gone"]
+    assert (spec.pinned, spec.unavailable, spec.algorithms, spec.lock) == ("1.0", "cp38 only", (), None)
+    assert len(spec.build_digest()) == 64
+    for line, said in (("requirement", "lacks the line 'requirement'"), ("home", "lacks the line 'home'")):
+        error = fault(folder, "\n".join(each for each in text.splitlines() if not each.startswith(line)))
+        assert said in str(error) and error.where.endswith("extra.toml:1")
+    assert "unavailable is ''" in str(fault(folder, text.replace("cp38 only", "")))
+    assert "unavailable is True" in str(fault(folder, text.replace('"cp38 only"', "true")))
+
+
+@pytest.mark.parametrize("line", ["vocabularies = []", 'vocabularies = "gpt2"', "vocabularies = 3", 'claims = "x"'])
+def test_vocabularies_and_claims_are_lists(folder: Path, line: str) -> None:
+    error = fault(folder, TOY + line + "\n")
+    assert error.where.endswith("extra.toml:13") and error.remedy
 
 
 def test_the_build_digest_moves_with_adapter_lock_and_options(folder: Path) -> None:
