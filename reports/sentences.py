@@ -10,12 +10,13 @@ from tokassay.reports.words import counted, listed, number
 CLAIM_VERDICTS = ("supported", "supported in part", "not supported", "not verifiable", "void")
 
 
-def roster(names: Sequence[str], ours: Sequence[str]) -> str:
-    """How many engines there are, and which are ours."""
+def roster(names: Sequence[str], ours: Sequence[str], unavailable: int = 0) -> str:
+    """How many engines there are, which are ours, and how many of them nobody can ask."""
     if not names:
         return "The roster is empty."
     own = [name for name in names if name in ours]
     said = f", {listed(own)} of them ours" if own else ", none of them ours"
+    said += f"; {number(unavailable)} cannot be asked, each for a reason that is given" if unavailable else ""
     return f"{counted(len(names), 'engine')} {'is' if len(names) == 1 else 'are'} in the roster{said}."
 
 

@@ -34,7 +34,8 @@ Maker = Callable[[Facts, Mapping[str, str]], str]
 def roster(facts: Facts, _: Mapping[str, str]) -> str:
     """How many engines the roster has."""
     engines = facts.sources.engines
-    return sentences.roster([each.name for each in engines], [each.name for each in engines if each.ours])
+    ours = [each.name for each in engines if each.ours]
+    return sentences.roster([each.name for each in engines], ours, sum(each.unavailable for each in engines))
 
 
 def known(facts: Facts, _: Mapping[str, str]) -> str:

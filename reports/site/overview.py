@@ -23,7 +23,7 @@ def pages(site: Site) -> Iterator[Page]:
         Section(
             "What is here",
             text=[
-                sentences.roster(names, ours),
+                sentences.roster(names, ours, sum(each.unavailable for each in site.sources.engines)),
                 asked(site),
                 recorded(site),
                 own(site),

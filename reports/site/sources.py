@@ -16,6 +16,11 @@ class Engine:
     facts: tuple[tuple[str, str], ...] = ()
     notes: str = ""
 
+    @property
+    def unavailable(self) -> bool:
+        """Whether nobody can ask it: it is a row with a reason."""
+        return "unavailable" in dict(self.facts)
+
 
 @dataclass(frozen=True)
 class Known:
