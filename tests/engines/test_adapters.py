@@ -169,7 +169,7 @@ def test_sentencepiece_reads_only_its_own_models(gpt2: dict[str, str], model: st
 
 def test_adapters_are_short() -> None:
     """10 to 40 lines is what an adapter should need; ours hold reasons for refusing and what a bench times, too. That
-    of our own engine has its options besides, and one that is two rows of the roster has two loaders. What is made of an
+    of our own engine has its options besides, and one that is two rows of the roster two loaders. What is made of an
     engine's own account is apart, at the end."""
     engines = load_roster().values()
     rows = Counter(spec.adapter for spec in engines)
