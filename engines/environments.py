@@ -13,9 +13,11 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
 from tokassay.engines.roster import EngineSpec
 
@@ -80,7 +82,7 @@ def environment_of(spec: EngineSpec) -> Environment:
     lock = lock_path(spec)
     # The interpreter is part of the key: a cache may be shared by several Pythons.
     text = lock.read_bytes() if lock.is_file() else b""
-    key = hashlib.sha256(text + str(sys.implementation.cache_tag).encode()).hexdigest()[:16]
+    key = hashlib.sha256(text + str(sys.implementation.cache_tag).encode() + spec.build_inputs()).hexdigest()[:16]
     path = cache_root() / "environments" / f"{bare(spec)}-{key}"
     python = path / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     complete = bool(text) and (path / RECEIPT).is_file() and not spec.unavailable
@@ -126,13 +128,18 @@ def _failure(spec: EngineSpec) -> Path:
     """Where the reason of a failed installation is kept; another requirement or lock is another try."""
     lock = lock_path(spec)
     text = lock.read_bytes() if lock.is_file() else b""
-    key = hashlib.sha256(b"|".join([spec.requirement.encode(), text, str(sys.implementation.cache_tag).encode()]))
+    parts = [spec.requirement.encode(), text, str(sys.implementation.cache_tag).encode(), spec.build_inputs()]
+    key = hashlib.sha256(b"|".join(parts))
     return cache_root() / "failures" / f"{bare(spec)}-{key.hexdigest()[:16]}.json"
 
 
-def run_quietly(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """Run a command and keep what it prints."""
-    return subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+def run_quietly(
+    command: Sequence[str], more: Mapping[str, str] = MappingProxyType({})
+) -> subprocess.CompletedProcess[str]:
+    """Run a command with `more` in its environment and keep what it prints."""
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, env={**os.environ, **more}
+    )
 
 
 def find_uv() -> str | None:
@@ -145,11 +152,12 @@ def find_uv() -> str | None:
         return None
 
 
-def install(spec: EngineSpec, *, run: Run = run_quietly, uv: str | None = None) -> Environment:
+def install(spec: EngineSpec, *, run: Run | None = None, uv: str | None = None) -> Environment:
     """Make the engine's environment, or complete it; at once where it is there. Raises EnvironmentFault.
 
     What it failed for is kept for whoever asks later (`absence`), until it succeeds.
     """
+    run = run or partial(run_quietly, more=spec.build_env)
     environment = environment_of(spec)
     if environment.complete:
         return environment
@@ -202,16 +210,17 @@ def _make_lock(spec: EngineSpec, lock: Path, run: Run, uv: str | None) -> None:
 
 def _fill(spec: EngineSpec, environment: Environment, lock: Path, run: Run, uv: str | None) -> None:
     path, python = str(environment.path), str(environment.interpreter)
+    # What it is built with comes first, from a lock too; then nothing may be fetched for the build.
+    steps = [["-r", str(lock)]]
+    if spec.build_lock is not None:
+        steps = [["-r", str(spec.build_lock)], ["--no-build-isolation", *steps[0]]]
     ways: list[list[list[str]]] = []
     if uv is not None:
-        ways.append(
-            [
-                [uv, "venv", "--allow-existing", "--python", sys.executable, path],
-                [uv, "pip", "install", "--python", python, "--require-hashes", "-r", str(lock)],
-            ]
-        )
-    pip = [python, "-m", "pip", "install", "--require-hashes", "--no-deps", "-r", str(lock)]
-    ways.append([[sys.executable, "-m", "venv", path], pip])
+        by_uv = [uv, "pip", "install", "--python", python, "--require-hashes"]
+        made = [uv, "venv", "--allow-existing", "--python", sys.executable, path]
+        ways.append([made, *[by_uv + one for one in steps]])
+    by_pip = [python, "-m", "pip", "install", "--require-hashes", "--no-deps"]
+    ways.append([[sys.executable, "-m", "venv", path], *[by_pip + one for one in steps]])
     reasons = []
     for way in ways:
         for command in way:

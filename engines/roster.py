@@ -67,6 +67,10 @@ class EngineSpec:
     memory_mb: int = 4096
     timeout_s: float = 120.0
     lock: Path | None = None
+    # For a package that is built from source: what it is built with, pinned by hash, and what the build is told by
+    # its environment. With `build_lock` no build fetches anything unpinned.
+    build_lock: Path | None = None
+    build_env: dict[str, str] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
     # Options of its adapter that whoever asks may set besides, as in `NAME[option=value]`.
     accepts: tuple[str, ...] = ()
@@ -104,14 +108,24 @@ class EngineSpec:
     def build_digest(self, lock: Path | None = None) -> str:
         """SHA-256 (hex) of what makes this build: requirement, lock, adapter, options and host."""
         lock = lock or self.lock
-        parts = {
+        parts: dict[str, Any] = {
             "requirement": self.requirement,
             "lock": _sha256(lock) if lock is not None and lock.is_file() else None,
             "adapter": _sha256(self.adapter) if self.adapter.is_file() else None,
             "host": _sha256(HERE / "host.py"),
             "options": self.options,
         }
+        if build := self.build_inputs():
+            parts["build"] = hashlib.sha256(build).hexdigest()
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+    def build_inputs(self) -> bytes:
+        """What a build from source is given besides the source; empty for an engine that is not built."""
+        if self.build_lock is None and not self.build_env:
+            return b""
+        lock = self.build_lock.read_bytes() if self.build_lock is not None and self.build_lock.is_file() else b""
+        return lock + json.dumps(self.build_env, sort_keys=True).encode()
 
 
 def load_roster(*extra: str | Path, base: str | Path | None = ROSTER) -> dict[str, EngineSpec]:
@@ -175,7 +189,8 @@ UNASKED: dict[str, Any] = {
 LISTS = {"algorithms": ALGORITHMS, "specials": SWITCH, "operations": (*OPERATIONS, *FURTHER)}
 CHOICES = {"environment": ("project", "own")}
 NUMBERS = ("memory_mb", "timeout_s")
-TABLES = ("entry_points", "byte_policies", "options", "alternatives", "reproduce")
+TABLES = ("entry_points", "byte_policies", "options", "alternatives", "reproduce", "build_env")
+TEXTS = ("build_env",)  # tables whose values are strings
 NAMES = ("accepts", "claims")
 
 
@@ -203,7 +218,7 @@ def _spec(path: Path, name: str, table: Any) -> EngineSpec:
                 remedy=f"add a line like {example} to [{name}]",
             )
     values: dict[str, Any] = {key: _value(path, name, key, value) for key, value in table.items()}
-    for key in ("adapter", "lock"):
+    for key in ("adapter", "lock", "build_lock"):
         if key in values:
             values[key] = (path.parent / values[key]).resolve()
     if absent:
@@ -243,6 +258,8 @@ def _value(path: Path, name: str, key: str, value: Any) -> Any:
             raise wrong("a table")
         if key == "alternatives" and not all(isinstance(each, dict) for each in value.values()):
             raise wrong("a table of tables of options")
+        if key in TEXTS and not all(isinstance(each, str) for each in value.values()):
+            raise wrong("a table of strings")
         return dict(value)
     if key in NUMBERS:
         if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:

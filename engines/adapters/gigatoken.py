@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -20,7 +22,7 @@ GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|
 
 
 class Adapter:
-    """Loads tokenizer.json; a rank file only where the roster asks for that loader."""
+    """Loads tokenizer.json; a rank file only where the roster asks for that loader, by `schemes`."""
 
     name = "gigatoken"
     operations = ("encode", "encode_batch", "decode", "encode_files")
@@ -41,9 +43,9 @@ class Adapter:
                 with open(path, "rb") as file:
                     if json.load(file).get("added_tokens"):
                         raise Unsupported("gigatoken always matches the added tokens of a file that it reads itself")
-        # `ranks`: its loader of rank files instead, which looks for the pattern in the file's name.
-        read = gigatoken.Tokenizer.from_tiktoken if options.get("ranks") else gigatoken.Tokenizer
-        path = files["source"] if options.get("ranks") else path
+        read: Any = gigatoken.Tokenizer
+        if schemes := options.get("schemes"):
+            path, read = self.of_ranks(contract, files, schemes)
         if path is None:
             raise Unsupported("gigatoken needs a file of a form that cannot be derived from this vocabulary")
         self.pool = threads
@@ -53,6 +55,20 @@ class Adapter:
         except (ValueError, RuntimeError) as error:  # NotImplementedError is one
             raise Unsupported(f"gigatoken does not load this file: {error}") from error
         self.whole = self.tokenizer.backend.encode  # the engine itself, without the wrapper's call
+
+    def of_ranks(self, contract: dict[str, Any], files: dict[str, str], schemes: dict[str, str]) -> tuple[str, Any]:
+        """Its loader of rank files and the file. It is told the pattern's name and the special tokens: by the file's
+        name alone it would match those of that encoding, always. Before 0.10.0 it could not be told."""
+        read = gigatoken.Tokenizer.from_tiktoken
+        if "special_tokens" not in inspect.signature(read).parameters:
+            return files["source"], read
+        pattern = contract["pretokenizer"][0] if len(contract["pretokenizer"]) == 1 else ""
+        if "tiktoken" not in files or pattern not in schemes or contract["normalizer"] != "none":
+            raise Unsupported(f"gigatoken reads ranks under the patterns of {', '.join(schemes.values())} only")
+        if contract["specials"] == "on" and contract["added_tokens"]:
+            raise Unsupported("gigatoken's loader of rank files has no flags of added tokens")
+        special = dict(contract["special_tokens"]) if contract["specials"] == "on" else {}
+        return files["tiktoken"], partial(read, pretokenizer=schemes[pattern], special_tokens=special)
 
     def prepare(self, document: bytes) -> bytes:
         return document

@@ -15,8 +15,9 @@ class Adapter:
     """Single documents and its batch, of as many threads as the process has."""
 
     name = "morpheme"
-    operations = ("encode", "encode_batch")
+    operations = ("encode", "encode_batch", "decode", "offsets")
     entries = ("whole", "documents_list", "batch_list")
+    offset_unit = "chars"
     rejects = (UnicodeDecodeError,)
 
     def version(self) -> str:
@@ -28,7 +29,7 @@ class Adapter:
         self.pool = threads
         try:
             self.tokenizer = morpheme.Tokenizer.from_file(files["tokenizer.json"])
-        except (ValueError, RuntimeError) as error:
+        except (morpheme.MorphemeError, ValueError, RuntimeError) as error:
             raise Unsupported(f"morpheme does not load this tokenizer.json: {error}") from error
 
     def prepare(self, document: bytes) -> str:
@@ -45,3 +46,9 @@ class Adapter:
         return [made.ids for made in self.tokenizer.encode_batch(items, False)]
 
     batch_list = encode_batch
+
+    def decode(self, ids: list[int]) -> bytes:
+        return self.tokenizer.decode(ids, skip_special_tokens=False).encode()  # type: ignore[no-any-return]
+
+    def offsets(self, item: str) -> list[tuple[int, int]]:
+        return self.tokenizer.encode(item, False).offsets  # type: ignore[no-any-return]

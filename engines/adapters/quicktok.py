@@ -32,16 +32,17 @@ class Adapter:
 
     def load(self, contract: dict[str, Any], files: dict[str, str], threads: int, options: dict[str, Any]) -> None:
         scanner = options["scanners"].get(contract["pretokenizer"][0] if len(contract["pretokenizer"]) == 1 else "")
-        if scanner is None or "tiktoken" not in files or contract["normalizer"] != "none":
+        if scanner is None or "tiktoken" not in files:
             raise Unsupported("quicktok has scanners for the patterns of cl100k, o200k, Qwen and tekken only")
-        folder = self.converted(Path(files["tiktoken"]), scanner)
+        folder = self.converted(Path(files["tiktoken"]), scanner, contract["normalizer"] == "nfc")
         self.tokenizer = quicktok.Tokenizer("audited", str(folder))
         self.documents_list = self.tokenizer.encode_ordinary  # its own bound method: no call of ours
 
-    def converted(self, ranks: Path, scanner: str) -> Path:
+    def converted(self, ranks: Path, scanner: str, nfc: bool) -> Path:
         """Its own form of the ranks, in a folder beside them: made once, so that a load is not charged with ours."""
         data = ranks.read_bytes()
-        folder = ranks.with_name(f"quicktok-{self.version()}-{scanner}-{sha256(data).hexdigest()[:16]}")
+        named = f"{scanner}{'-nfc' if nfc else ''}"
+        folder = ranks.with_name(f"quicktok-{self.version()}-{named}-{sha256(data).hexdigest()[:16]}")
         if folder.is_dir():
             return folder
         tokens = [(base64.b64decode(token), int(rank)) for token, rank in (line.split() for line in data.splitlines())]
@@ -51,7 +52,8 @@ class Adapter:
             shutil.copy(table, made)
         (made / "audited.vocab").write_bytes(pack("<I", len(tokens)) + rows)
         (made / "audited.special").write_bytes(pack("<I", 0))
-        (made / "audited.enc").write_text(f"scanner={scanner}\n")
+        # Its description: it implements no normalizer and NFC, and these lines say which, as its own importer's do.
+        (made / "audited.enc").write_text(f"scanner={scanner}\n" + "nfc=1\n" * nfc)
         try:
             made.rename(folder)
         except OSError:  # another process was first

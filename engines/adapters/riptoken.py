@@ -15,7 +15,7 @@ class Adapter:
     """Its pool has RAYON_NUM_THREADS threads, fixed when the process starts."""
 
     name = "riptoken"
-    operations = ("encode", "encode_batch")
+    operations = ("encode", "encode_batch", "decode")
     entries = ("whole", "documents_list", "batch_list")
     rejects = (UnicodeDecodeError,)
 
@@ -43,3 +43,6 @@ class Adapter:
         return self.tokenizer.encode_ordinary_batch(items)  # type: ignore[no-any-return]
 
     batch_list = encode_batch
+
+    def decode(self, ids: list[int]) -> bytes:
+        return self.tokenizer.decode_bytes(ids)  # type: ignore[no-any-return]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -168,9 +169,12 @@ def test_sentencepiece_reads_only_its_own_models(gpt2: dict[str, str], model: st
 
 def test_adapters_are_short() -> None:
     """10 to 40 lines is what an adapter should need; ours hold reasons for refusing and what a bench times, too. That
-    of our own engine has its options besides. What is made of an engine's own account is apart, at the end."""
-    for spec in load_roster().values():
-        if spec.name == "dat-bpe":
+    of our own engine has its options besides, and one that is two rows of the roster two loaders. What is made of an
+    engine's own account is apart, at the end."""
+    engines = load_roster().values()
+    rows = Counter(spec.adapter for spec in engines)
+    for spec in engines:
+        if spec.name == "dat-bpe" or spec.unavailable:
             continue
         serves, _, _ = Path(spec.adapter).read_text(encoding="utf-8").partition("    def trace(")
-        assert len(serves.splitlines()) <= 100, spec.name
+        assert len(serves.splitlines()) <= (100 if rows[spec.adapter] == 1 else 115), spec.name

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tokassay.engines import environments
@@ -130,6 +131,52 @@ def test_a_lock_that_is_gone_is_named(spec: EngineSpec) -> None:
     spec.lock.unlink()
     with pytest.raises(EnvironmentFault, match="no lock at"):
         install(spec, run=Installer(), uv="uv")
+
+
+def test_what_it_is_built_with_is_pinned_and_comes_first(spec: EngineSpec, tmp_path: Path) -> None:
+    """Then the build is not isolated, in which installers would fetch what nobody pinned."""
+    tools = tmp_path / "toy.build.txt"
+    tools.write_text("cmake==4.0 --hash=sha256:22\n", encoding="utf-8")
+    built = replace(spec, build_lock=tools)
+    run = Installer()
+    install(built, run=run, uv="uv")
+    assert [command[command.index("--require-hashes") :] for command in run.commands[1:]] == [
+        ["--require-hashes", "-r", str(tools)],
+        ["--require-hashes", "--no-build-isolation", "-r", str(spec.lock)],
+    ]
+    run = Installer("uv")
+    install(replace(built, name="other"), run=run, uv="uv")
+    assert [command[-3:] for command in run.commands[-2:]] == [
+        ["--no-deps", "-r", str(tools)], ["--no-build-isolation", "-r", str(spec.lock)],
+    ]
+
+
+def test_a_build_with_other_tools_is_another_build(spec: EngineSpec, tmp_path: Path) -> None:
+    tools = tmp_path / "toy.build.txt"
+    tools.write_text("cmake==4.0 --hash=sha256:22\n", encoding="utf-8")
+    told = replace(spec, build_lock=tools, build_env={"CMAKE_ARGS": "-DA=1"})
+    seen = [(environment_of(one).path, one.build_digest()) for one in (spec, replace(spec, build_lock=tools), told)]
+    tools.write_text("cmake==4.1 --hash=sha256:23\n", encoding="utf-8")
+    seen.append((environment_of(told).path, told.build_digest()))
+    assert len({path for path, _ in seen}) == len({digest for _, digest in seen}) == 4
+
+
+def test_a_build_is_told_what_the_roster_says(spec: EngineSpec, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KEPT", "as it was")
+    tell = "import os; print(os.environ.get('CMAKE_ARGS'), os.environ['KEPT'])"
+    assert environments.run_quietly([sys.executable, "-c", tell], {"CMAKE_ARGS": "-DA=1"}).stdout.split() == [
+        "-DA=1", "as", "it", "was",
+    ]
+    told: list[str] = []
+
+    def ran(command: Sequence[str], **options: Any) -> subprocess.CompletedProcess[str]:
+        told.append(options["env"].get("CMAKE_ARGS", ""))
+        return Installer()(command)
+
+    monkeypatch.setattr(subprocess, "run", ran)
+    install(replace(spec, build_env={"CMAKE_ARGS": "-DA=1"}), uv="uv")
+    install(replace(spec, name="plain"), uv="uv")
+    assert told == ["-DA=1", "-DA=1", "", ""]
 
 
 @pytest.mark.network

@@ -91,6 +91,7 @@ def test_a_missing_line_is_named_with_what_to_write(folder: Path, key: str) -> N
         ("options = 3", 13, "engine 'toy': options is 3"),
         ("notes = 3", 13, "engine 'toy': notes is 3"),
         ('accepts = "size"', 13, "engine 'toy': accepts is 'size'"),
+        ("build_env = { JOBS = 2 }", 13, "engine 'toy': build_env is {'JOBS': 2}"),
     ],
 )
 def test_a_wrong_line_is_named(folder: Path, line: str, number: int, message: str) -> None:
@@ -178,8 +179,10 @@ def test_every_lock_pins_what_the_roster_pins_with_hashes() -> None:
             continue
         text = spec.lock.read_text(encoding="utf-8")
         assert re.search(rf"^{re.escape(spec.requirement)} ", text, re.MULTILINE), spec.name
-        pins = re.findall(r"^[a-z0-9._-]+==\S+ .*?(?=^\S|\Z)", text, re.MULTILINE | re.DOTALL)
-        assert pins and all("--hash=sha256:" in pin for pin in pins), spec.name
+        tools = spec.build_lock.read_text(encoding="utf-8") if spec.build_lock is not None else text
+        for locked in (text, tools):
+            pins = re.findall(r"^[a-z0-9._-]+==\S+ .*?(?=^\S|\Z)", locked, re.MULTILINE | re.DOTALL)
+            assert pins and all("--hash=sha256:" in pin for pin in pins), spec.name
 
 
 def test_an_unavailable_engine_needs_a_version_a_home_and_a_reason(folder: Path) -> None:

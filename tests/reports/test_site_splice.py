@@ -61,6 +61,7 @@ def test_the_counts_are_those_of_the_files(capsys: pytest.CaptureFixture[str]) -
     readme = (ROOT / "README.md").read_text("utf-8")
     engines = tomllib.loads((ROOT / "engines" / "engines.toml").read_text("utf-8"))
     assert f"{len(engines)} engines are in the roster" in readme
+    assert f"{sum('unavailable' in table for table in engines.values())} cannot be asked" in readme
     wrong, healed = set(), set()
     for path in (ROOT / "fixtures" / "vectors").glob("*.json"):
         for vector in json.loads(path.read_text("utf-8"))["vectors"]:
