@@ -1,7 +1,8 @@
 """Environments of engines that do not live in the project's own: a virtual environment an engine-version.
 
-Made with uv, or with venv and pip where uv is missing or finds nothing (pip's own configuration then holds). Keyed by
-the digest of the lock, so that another pin is another environment. A receipt written last makes one valid: what an
+Made with uv, or with venv and pip where uv is missing or finds nothing (pip's own configuration then holds); for a
+package of JavaScript with npm, without running what packages would run: `node_modules`, and `bin/node` beside it. Keyed
+by the digest of the lock, so that another pin is another environment. A receipt written last makes one valid: what an
 interruption leaves behind is completed by the next try, never used.
 """
 
@@ -11,12 +12,15 @@ import contextlib
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tokassay.engines import runtimes
 from tokassay.engines.roster import EngineSpec
 
 RECEIPT = "tokassay.json"
@@ -57,8 +61,7 @@ def with_version(spec: EngineSpec, version: str) -> EngineSpec:
     """The same engine at another version. Its lock is made when it is installed, and kept in the cache."""
     if version == spec.pinned:
         return spec
-    package = spec.requirement.partition("==")[0].strip()
-    return replace(spec, requirement=f"{package}=={version}", environment="own", lock=None)
+    return replace(spec, requirement=spec.at(version), environment="own", lock=None)
 
 
 def lock_path(spec: EngineSpec) -> Path:
@@ -66,20 +69,21 @@ def lock_path(spec: EngineSpec) -> Path:
     if spec.lock is not None:
         return spec.lock
     key = hashlib.sha256(spec.requirement.encode()).hexdigest()[:16]
-    return cache_root() / "locks" / f"{spec.name}-{key}.txt"
+    return cache_root() / "locks" / f"{spec.name}-{key}{WAYS[spec.runtime].suffix}"
 
 
 def environment_of(spec: EngineSpec) -> Environment:
     """Where the engine's environment is, or would be."""
+    way = WAYS[spec.runtime]
     if spec.environment == "project":
-        return Environment(spec.name, Path(sys.prefix), Path(sys.executable), None, True)
+        program = runtimes.program(spec.runtime)
+        return Environment(spec.name, Path(sys.prefix), Path(program or way.interpreter), None, program is not None)
     lock = lock_path(spec)
-    # The interpreter is part of the key: a cache may be shared by several Pythons.
     text = lock.read_bytes() if lock.is_file() else b""
-    key = hashlib.sha256(text + str(sys.implementation.cache_tag).encode()).hexdigest()[:16]
+    key = hashlib.sha256(text + way.tag.encode()).hexdigest()[:16]
     path = cache_root() / "environments" / f"{spec.name}-{key}"
-    python = path / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    return Environment(spec.name, path, python, lock, bool(text) and (path / RECEIPT).is_file())
+    complete = bool(text) and (path / RECEIPT).is_file() and runtimes.program(spec.runtime) is not None
+    return Environment(spec.name, path, path / way.interpreter, lock, complete)
 
 
 def installed(spec: EngineSpec) -> bool:
@@ -91,10 +95,16 @@ def interpreter(spec: EngineSpec) -> Path:
     """The interpreter of the engine's environment; raises EnvironmentFault where it is not installed."""
     environment = environment_of(spec)
     if not environment.complete:
-        raise EnvironmentFault(
-            f"{spec.name} is not installed", where=spec.source, remedy=f"run: tokassay engines install {spec.name}"
-        )
+        reason, remedy = absence(spec)
+        raise EnvironmentFault(reason, where=spec.source, remedy=remedy)
     return environment.interpreter
+
+
+def absence(spec: EngineSpec) -> tuple[str, str]:
+    """Why an engine that is not `installed` is not, and what to do."""
+    if runtimes.program(spec.runtime) is None:
+        return f"{spec.runtime} is not installed", runtimes.RUNTIMES[spec.runtime].remedy
+    return f"{spec.name} is not installed", f"run: tokassay engines install {spec.name}"
 
 
 def run_quietly(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
@@ -117,6 +127,10 @@ def install(spec: EngineSpec, *, run: Run = run_quietly, uv: str | None = None) 
     environment = environment_of(spec)
     if environment.complete:
         return environment
+    if runtimes.program(spec.runtime) is None:
+        reason, remedy = absence(spec)
+        raise EnvironmentFault(reason, where=spec.source, remedy=remedy, exit_code=5)
+    way = WAYS[spec.runtime]
     uv = uv or find_uv()
     lock = lock_path(spec)
     if not lock.is_file():
@@ -124,11 +138,11 @@ def install(spec: EngineSpec, *, run: Run = run_quietly, uv: str | None = None) 
             raise EnvironmentFault(
                 f"no lock at {lock}", where=spec.source, remedy="restore it, or remove the line `lock` from the roster"
             )
-        _make_lock(spec, lock, run, uv)
+        way.make_lock(spec, lock, run, uv)
     environment = environment_of(spec)
     with _alone(environment.path):
         if not environment_of(spec).complete:
-            _fill(spec, environment, lock, run, uv)
+            way.fill(spec, environment, lock, run, uv)
             receipt = {"engine": spec.name, "requirement": spec.requirement, "python": sys.version.split()[0]}
             _write(environment.path / RECEIPT, json.dumps(receipt, indent=1) + "\n")
     return environment_of(spec)
@@ -177,6 +191,66 @@ def _fill(spec: EngineSpec, environment: Environment, lock: Path, run: Run, uv: 
         where=spec.source,
         remedy="check that a package index is reached (pip's configuration is honoured), then run it again",
     )
+
+
+def _make_npm_lock(spec: EngineSpec, lock: Path, run: Run, uv: str | None) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        _write(Path(folder) / "package.json", _manifest(spec))
+        _npm(spec, run, folder, "install", "--package-lock-only", "--omit-lockfile-registry-resolved")
+        _write(lock, (Path(folder) / "package-lock.json").read_text(encoding="utf-8"))
+
+
+def _fill_npm(spec: EngineSpec, environment: Environment, lock: Path, run: Run, uv: str | None) -> None:
+    _write(environment.path / "package.json", _manifest(spec))
+    _write(environment.path / "package-lock.json", lock.read_text(encoding="utf-8"))
+    _npm(spec, run, str(environment.path), "ci")
+    environment.interpreter.parent.mkdir(exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        environment.interpreter.symlink_to(str(runtimes.program(spec.runtime)))
+
+
+def _manifest(spec: EngineSpec) -> str:
+    manifest = {"name": spec.name, "private": True, "dependencies": {spec.package: spec.pinned}}
+    return json.dumps(manifest, indent=1) + "\n"
+
+
+def _npm(spec: EngineSpec, run: Run, folder: str, verb: str, *words: str) -> None:
+    npm = shutil.which("npm")
+    if npm is None:
+        raise EnvironmentFault(
+            "npm is not installed", where=spec.source, remedy=runtimes.RUNTIMES[spec.runtime].remedy, exit_code=5
+        )
+    done = run([npm, verb, "--prefix", folder, "--ignore-scripts", "--no-audit", "--no-fund", *words])
+    if done.returncode != 0:
+        raise EnvironmentFault(
+            f"npm cannot {verb} {spec.requirement}: {_last(done.stderr)}",
+            where=spec.source,
+            remedy="check that a package registry is reached (npm's configuration is honoured), then run it again",
+        )
+
+
+@dataclass(frozen=True)
+class Way:
+    """How the environments of one runtime are made. `tag` is what their key has besides the lock."""
+
+    interpreter: str
+    suffix: str
+    tag: str
+    make_lock: Callable[[EngineSpec, Path, Run, str | None], None]
+    fill: Callable[[EngineSpec, Environment, Path, Run, str | None], None]
+
+
+WAYS = {
+    "python": Way(
+        interpreter="Scripts/python.exe" if os.name == "nt" else "bin/python",
+        suffix=".txt",
+        tag=str(sys.implementation.cache_tag),  # a cache may be shared by several Pythons
+        make_lock=_make_lock,
+        fill=_fill,
+    ),
+    # A link to whatever Node there is: packages without compiled parts run on any.
+    "node": Way(interpreter="bin/node", suffix=".json", tag="node", make_lock=_make_npm_lock, fill=_fill_npm),
+}
 
 
 def _last(text: str) -> str:

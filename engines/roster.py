@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from tokassay.engines import runtimes
+
 HERE = Path(__file__).resolve().parent
 ROSTER = HERE / "engines.toml"
 OPERATIONS = ("encode", "encode_batch", "decode", "offsets")
@@ -27,6 +29,7 @@ ALGORITHMS = (
 )
 BYTE_POLICIES = ("reject", "replace", "replace-each-byte", "byte-alphabet", "tiktoken-bytes", "raw")
 SWITCH = ("off", "on")
+ASKED = "asked"  # as a variant: it can do any that the contract names
 
 
 class RosterError(ValueError):
@@ -53,6 +56,8 @@ class EngineSpec:
     operations: tuple[str, ...]
     licence: str
     home: str
+    # What it runs on: one of runtimes.RUNTIMES.
+    runtime: str = "python"
     entry_points: dict[str, str] = field(default_factory=dict)
     # Entry points with another byte policy than the engine: by operation, or "specials" for all of them with
     # special tokens on.
@@ -76,12 +81,26 @@ class EngineSpec:
     @property
     def normalizes_by(self) -> str | None:
         """The Unicode version of its normalizer; None where it can be told."""
-        return self.normalization or (None if self.unicode == "asked" else self.unicode)
+        return self.normalization or (None if self.unicode == ASKED else self.unicode)
 
     @property
     def pinned(self) -> str:
         """The version the requirement pins, or "" where it pins none."""
-        return self.requirement.partition("==")[2].strip()
+        return self._parts[1]
+
+    @property
+    def package(self) -> str:
+        """The requirement without its version."""
+        return self._parts[0]
+
+    def at(self, version: str) -> str:
+        """The requirement of another version."""
+        return f"{self.package}{runtimes.RUNTIMES[self.runtime].pin}{version}"
+
+    @property
+    def _parts(self) -> tuple[str, str]:
+        package, pin, version = self.requirement.rpartition(runtimes.RUNTIMES[self.runtime].pin)
+        return (package.strip(), version.strip()) if pin and package else (self.requirement.strip(), "")
 
     def build_digest(self, lock: Path | None = None) -> str:
         """SHA-256 (hex) of what makes this build: requirement, lock, adapter, options and host."""
@@ -90,7 +109,7 @@ class EngineSpec:
             "requirement": self.requirement,
             "lock": _sha256(lock) if lock is not None and lock.is_file() else None,
             "adapter": _sha256(self.adapter),
-            "host": _sha256(HERE / "host.py"),
+            "host": _sha256(HERE / runtimes.RUNTIMES[self.runtime].host),
             "options": self.options,
         }
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
@@ -150,7 +169,8 @@ EXAMPLES = {
     "home": 'home = "https://..."',
 }
 LISTS = {"algorithms": ALGORITHMS, "specials": SWITCH, "operations": (*OPERATIONS, *FURTHER)}
-CHOICES = {"environment": ("project", "own")}
+CHOICES = {"environment": ("project", "own"), "runtime": tuple(runtimes.RUNTIMES)}
+OF_RUNTIME = "runtime"  # as `unicode`: the version of what it runs on, on this machine
 NUMBERS = ("memory_mb", "timeout_s")
 TABLES = ("entry_points", "byte_policies", "options", "alternatives", "reproduce")
 NAMES = ("accepts",)
@@ -188,6 +208,16 @@ def _spec(path: Path, name: str, table: Any) -> EngineSpec:
             where=_line(path, name, "adapter"),
             remedy="write it (docs/ADDING_AN_ENGINE.md) or correct the path, which is relative to this file",
         )
+    if values["unicode"] == OF_RUNTIME:
+        runtime = values.get("runtime", "python")
+        if not runtimes.RUNTIMES[runtime].asks_unicode:
+            raise RosterError(
+                f"engine {name!r}: unicode is {OF_RUNTIME!r}, and {runtime} has no one version",
+                where=_line(path, name, "unicode"),
+                remedy="name the version that the engine knows",
+            )
+        # Where the runtime is absent nothing is asked of the engine.
+        values["unicode"] = runtimes.unicode_version(runtime) or ASKED
     return EngineSpec(name=name, source=str(path), **values)
 
 
