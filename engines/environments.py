@@ -210,7 +210,7 @@ def _fill_npm(spec: EngineSpec, environment: Environment, lock: Path, run: Run, 
 
 
 def _manifest(spec: EngineSpec) -> str:
-    manifest = {"name": spec.name, "private": True, "dependencies": {spec.package: spec.pinned}}
+    manifest = {"name": f"engine-{spec.name}", "private": True, "dependencies": {spec.package: spec.pinned}}
     return json.dumps(manifest, indent=1) + "\n"
 
 
