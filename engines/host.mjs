@@ -54,6 +54,9 @@ class Reject extends Error {}
 class BadFrame extends Error {}
 /** A request's body does not hold what its verb needs. */
 class BadBody extends Error {}
+// What host.py calls an output that is none, by the names it has there.
+class ValueError extends Error {}
+class OverflowError extends Error {}
 // An adapter uses these two without importing them.
 Object.assign(globalThis, { Unsupported, Reject });
 
@@ -151,7 +154,7 @@ function typedName(row) {
   return name;
 }
 
-/** One document's ids as u32, of an array or a typed array of integers; TypeError or RangeError otherwise. */
+/** One document's ids as u32, of an array or a typed array of integers; TypeError or OverflowError otherwise. */
 function uint32Row(row) {
   const name = typedName(row);
   if (name === 'Uint32Array') return new Uint32Array(row);
@@ -169,7 +172,7 @@ function uint32Row(row) {
 
 function notAnId(value) {
   if (typeof value !== 'number') return new TypeError(`an id must be a number, not ${nameOf(value)}`);
-  return new RangeError(`an id must be a whole number from 0 to 4294967295, not ${value}`);
+  return new OverflowError(`an id must be a whole number from 0 to 4294967295, not ${value}`);
 }
 
 /** One document's spans as u32 start, end, ... */
@@ -311,20 +314,20 @@ function onlyArrays(rows) {
 function checkedBatch(out, size) {
   if (!isFlat(out)) {
     if (!isPlainArray(out)) throw new TypeError(`a batch must be an array of rows, not ${nameOf(out)}`);
-    if (out.length !== size) throw new RangeError(`${size} documents gave ${out.length} rows`);
+    if (out.length !== size) throw new ValueError(`${size} documents gave ${out.length} rows`);
     return out;
   }
   let [ids, counts] = [uint32Row(out.ids), out.counts && uint32Row(out.counts)];
   if (out.offsets) {
     const edges = uint32Row(out.offsets);
     if (!edges.length || edges.some((edge, index) => edge < edges[index - 1])) {
-      throw new RangeError('offsets of a batch must be n + 1 and must not fall');
+      throw new ValueError('offsets of a batch must be n + 1 and must not fall');
     }
     counts = Uint32Array.from(edges.subarray(1), (edge, index) => edge - edges[index]);
     ids = ids.subarray(edges[0], edges.at(-1));
   }
   if (counts.length !== size || counts.reduce((sum, count) => sum + count, 0) !== ids.length) {
-    throw new RangeError(`${size} documents gave ${counts.length} counts and ${ids.length} ids`);
+    throw new ValueError(`${size} documents gave ${counts.length} counts and ${ids.length} ids`);
   }
   return { ids, counts };
 }
@@ -411,7 +414,7 @@ class Host {
       const module = await import(pathToFileURL(besideItsPackages(this.adapterPath)));
       const adapter = new module.Adapter();
       for (const operation of [...adapter.operations, ...(adapter.entries ?? [])]) {
-        if (!(operation in KINDS)) throw new RangeError(`adapter declares unknown operation ${operation}`);
+        if (!(operation in KINDS)) throw new ValueError(`adapter declares unknown operation ${operation}`);
         // An entry point may be set by `load`: the engine's own function, without one of ours around it.
         if (!ENTRIES.includes(operation) && typeof adapter[operation] !== 'function') {
           throw new TypeError(`adapter declares ${operation} but has no such method`);
