@@ -16,7 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -142,7 +142,8 @@ def install(spec: EngineSpec, *, run: Run = run_quietly, uv: str | None = None) 
     environment = environment_of(spec)
     with _alone(environment.path):
         if not environment_of(spec).complete:
-            way.fill(spec, environment, lock, run, uv)
+            with _variables(spec.build):
+                way.fill(spec, environment, lock, run, uv)
             receipt = {"engine": spec.name, "requirement": spec.requirement, "python": sys.version.split()[0]}
             _write(environment.path / RECEIPT, json.dumps(receipt, indent=1) + "\n")
     return environment_of(spec)
@@ -263,6 +264,21 @@ def _write(path: Path, text: str) -> None:
     part = path.with_name(f".{path.name}.{os.getpid()}")
     part.write_text(text, encoding="utf-8")
     os.replace(part, path)
+
+
+@contextlib.contextmanager
+def _variables(wanted: Mapping[str, str]) -> Iterator[None]:
+    """The environment variables of this process, with those of an engine's build."""
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 @contextlib.contextmanager

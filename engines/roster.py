@@ -67,6 +67,8 @@ class EngineSpec:
     memory_mb: int = 4096
     timeout_s: float = 120.0
     lock: Path | None = None
+    # Environment variables for the installation, where the package is built from source.
+    build: dict[str, str] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
     # Options of its adapter that whoever asks may set besides, as in `NAME[option=value]`.
     accepts: tuple[str, ...] = ()
@@ -172,7 +174,7 @@ LISTS = {"algorithms": ALGORITHMS, "specials": SWITCH, "operations": (*OPERATION
 CHOICES = {"environment": ("project", "own"), "runtime": tuple(runtimes.RUNTIMES)}
 OF_RUNTIME = "runtime"  # as `unicode`: the version of what it runs on, on this machine
 NUMBERS = ("memory_mb", "timeout_s")
-TABLES = ("entry_points", "byte_policies", "options", "alternatives", "reproduce")
+TABLES = ("entry_points", "byte_policies", "build", "options", "alternatives", "reproduce")
 NAMES = ("accepts",)
 
 

@@ -23,12 +23,13 @@ from tokassay.harness.alphabet import from_alphabet, to_alphabet
 from tokassay.harness.contract import GREEDY, Contract
 from tokassay.harness.hf_stages import GPT2_PATTERN
 from tokassay.harness.load import Loaded
+from tokassay.harness.vocab_gguf import gguf, name_of
 from tokassay.harness.vocabulary import Pair, Vocabulary
 
 HARNESS = "tokassay.harness"
 SOURCES = (
     (HARNESS, "materialize.py"), (HARNESS, "vocabulary.py"), (HARNESS, "alphabet.py"), (HARNESS, "hf_stages.py"),
-    ("tokassay.engines.dat_greedy", "crayfile.py"),
+    (HARNESS, "vocab_gguf.py"), ("tokassay.engines.dat_greedy", "crayfile.py"),
 )
 
 
@@ -41,8 +42,8 @@ def form() -> str:
 
 
 def materialize(loaded: Loaded, contract: Contract, cache_dir: Path) -> dict[str, str]:
-    """Name -> path of "tiktoken", "tokenizer.json", "vocab.bpe", "encoder.json", "dat" (those that can be derived) and
-    "source".
+    """Name -> path of "tiktoken", "tokenizer.json", "vocab.bpe", "encoder.json", "gguf", "dat" (those that can be
+    derived) and "source".
 
     Files lie under `cache_dir/<core digest>-<form>/`, are written whole or not at all, and reused when present with
     the digest that lies beside each. `contract` is `loaded.contract` under any variants and specials policy. The
@@ -61,7 +62,12 @@ def materialize(loaded: Loaded, contract: Contract, cache_dir: Path) -> dict[str
         elif max(vocabulary.tokens.values(), default=0) <= GREATEST_ID:
             paths["dat"] = _keep(folder / "vocab.dat", lambda: pack(vocabulary.tokens).to_bytes())
         return paths
-    named = {"tokenizer.json": "tokenizer.json", "vocab.bpe": "vocab.bpe", "encoder.json": "encoder.json"}
+    named = {
+        "tokenizer.json": "tokenizer.json", "vocab.bpe": "vocab.bpe", "encoder.json": "encoder.json",
+        "gguf": "vocab.gguf",
+    }
+    if name_of(contract) is None:
+        del named["gguf"]
     underivable = folder / "no-merges"
     if underivable.exists():
         return paths
@@ -74,11 +80,13 @@ def materialize(loaded: Loaded, contract: Contract, cache_dir: Path) -> dict[str
         "tokenizer.json": lambda: tokenizer_json(vocabulary, merges, contract),
         "vocab.bpe": lambda: merges_file(merges),
         "encoder.json": lambda: ids_file(vocabulary),
+        "gguf": lambda: gguf(vocabulary, merges, contract),
     }
     if not _expressible(vocabulary, contract):
         del writers["tokenizer.json"]
-    for name, write in writers.items():
-        paths[name] = _keep(folder / named[name], write)
+    for name, file in named.items():
+        if name in writers:
+            paths[name] = _keep(folder / file, writers[name])
     return paths
 
 
