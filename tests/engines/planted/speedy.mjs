@@ -72,7 +72,10 @@ const LAZY = {
   getters: (item) => item.reduce((row, byte, index) => Object.defineProperty(row, index, { get: () => byte }), []),
   holes: (item) => {
     item.forEach((byte, index) => {
-      Object.defineProperty(Array.prototype, index, { get: () => byte, configurable: true });
+      const set = function (value) {
+        Object.defineProperty(this, index, { value, writable: true, enumerable: true, configurable: true });
+      };
+      Object.defineProperty(Array.prototype, index, { get: () => byte, set, configurable: true });
     });
     return new Array(item.length);
   },
