@@ -83,7 +83,7 @@ def materialize(loaded: Loaded, contract: Contract, cache_dir: Path) -> dict[str
         "gguf": lambda: gguf(vocabulary, merges, contract),
     }
     if not _expressible(vocabulary, contract):
-        del writers["tokenizer.json"]
+        del writers["tokenizer.json"], writers["gguf"]
     for name, file in named.items():
         if name in writers:
             paths[name] = _keep(folder / file, writers[name])
@@ -91,7 +91,7 @@ def materialize(loaded: Loaded, contract: Contract, cache_dir: Path) -> dict[str
 
 
 def _expressible(vocabulary: Vocabulary, contract: Contract) -> bool:
-    """Whether a tokenizer.json can say it.
+    """Whether a tokenizer.json, or a GGUF, can say it.
 
     It cannot put the prefix space once before several splits, give an added text the name of another token, or give
     two added texts one id (o200k_harmony does: the library keeps one of them).

@@ -31,14 +31,12 @@ export class Adapter {
 }
 """
 # Around every border of well-formed UTF-8 (Unicode Table 3-7), and what a decoder of text likes to drop or to repair.
-TEXTS = [
-    bytes.fromhex(each)
-    for each in (
-        " 61 00 7f 80 bf c0af c1bf c280 dfbf c2 e09fbf e0a080 e0407970 ed9fbf eda080 edbfbf ee8080 efbfbd efbfbf f08fbfbf "
-        "f0908080 f48fbfbf f4908080 f5808080 ff fe f09f98 f09f9880 efbbbf efbbbf61 efbbbfefbbbf 61efbbbf feff0061 0d0a "
-        "e280a8 65cc81"
-    ).split(" ")
-]
+HEX = (
+    " 61 00 7f 80 bf c0af c1bf c280 dfbf c2 e09fbf e0a080 e0407970 ed9fbf eda080 edbfbf ee8080 efbfbd efbfbf f08fbfbf"
+    " f0908080 f48fbfbf f4908080 f5808080 ff fe f09f98 f09f9880 efbbbf efbbbf61 efbbbfefbbbf 61efbbbf feff0061 0d0a"
+    " e280a8 65cc81"
+)
+TEXTS = [bytes.fromhex(each) for each in HEX.split(" ")]
 
 pytestmark = pytest.mark.node
 
