@@ -30,7 +30,8 @@ export class Adapter {
     const encoding = await import(`ai-tokenizer/encoding/${known}`);
     const special_tokens = Object.fromEntries(contract.special_tokens);
     this.tokenizer = new Tokenizer({ ...encoding, special_tokens });
-    this.special = contract.specials === 'on' ? 'all' : [];
+    // By name: under 'all' it takes them for text.
+    this.special = contract.specials === 'on' ? Object.keys(special_tokens) : [];
     this.whole = this.documents_list = this.encode;
   }
 
