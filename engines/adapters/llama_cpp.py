@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
+os.environ["GGML_NO_BACKTRACE"] = "1"  # an abort would start a debugger first
 import llama_cpp  # type: ignore[import-not-found]
 
 if TYPE_CHECKING:

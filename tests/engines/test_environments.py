@@ -217,6 +217,11 @@ def test_a_lock_of_javascript_pins_by_digest_and_names_no_address(spec: EngineSp
         assert row["integrity"].startswith("sha512-") and "resolved" not in row, name
 
 
+@pytest.mark.parametrize("spec", JAVASCRIPT, ids=lambda spec: spec.name)
+def test_an_adapter_of_javascript_neither_repairs_text_nor_drops_its_mark(spec: EngineSpec) -> None:
+    assert "new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })" in spec.adapter.read_text(encoding="utf-8")
+
+
 @pytest.mark.node
 @pytest.mark.network
 @pytest.mark.parametrize("spec", JAVASCRIPT, ids=lambda spec: spec.name)
