@@ -22,6 +22,13 @@ from typing import Any
 import psutil
 from tokassay.engines import frames
 from tokassay.engines.roster import EngineSpec
+from tokassay.engines.runtimes import RUNTIMES
+
+try:
+    from resource import RLIMIT_CPU
+    from resource import prlimit as PRLIMIT
+except ImportError:  # Linux alone lets a parent set it
+    PRLIMIT = None  # type: ignore[assignment]
 
 HERE = Path(__file__).resolve().parent
 # The only variables of the caller's that an engine sees. No secret is among them; the last six change how
@@ -250,17 +257,22 @@ class Host:
         self._tail = bytearray()
         self.home = tempfile.mkdtemp(prefix="tokassay-host-")
         prefix = network_prefix()
+        runtime = RUNTIMES[spec.runtime]
+        cpu_s = int(self.timeout_s * max(threads, 1)) + 60 if cpu_limit else 0
+        # A limit that nobody renews would end a host that has done nothing wrong but live long.
+        self._rearm_s = 0 if runtime.rearms else cpu_s
         limits = {
             "memory_mb": self.memory_mb,
-            "cpu_s": int(self.timeout_s * max(threads, 1)) + 60 if cpu_limit else 0,
+            "cpu_s": cpu_s if runtime.rearms or PRLIMIT is not None else 0,
             "files": OPEN_FILES,
             "cpus": list(cpus),
             "network": "none" if prefix else "not restricted",
         }
-        python = str(interpreter or sys.executable)
-        launcher = [*prefix, python, "-I", "-S", str(HERE / "limits.py"), json.dumps(limits)]
+        launcher = [*prefix, sys.executable, "-I", "-S", str(HERE / "limits.py"), json.dumps(limits)]
+        program = str(interpreter or shutil.which(runtime.program) or runtime.program)
+        command = runtime.command(program, self.memory_mb)
         self._process = subprocess.Popen(
-            [*launcher, python, "-I", str(HERE / "host.py"), str(spec.adapter)],
+            [*launcher, *command, str(HERE / runtime.host), str(spec.adapter)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -463,6 +475,7 @@ class Host:
         """Send one request and wait for its reply: (head, body). Raises a HostFailure."""
         if not self.alive:
             raise self._dead()
+        self._rearm()
         self._next_id += 1
         try:
             start = frames.frame({"id": self._next_id, "verb": verb, **head}, len(body))
@@ -476,6 +489,15 @@ class Host:
         if reply.get("ok") is not True:
             self._raise(reply.get("error"))
         return reply, data
+
+    def _rearm(self) -> None:
+        """Give the coming request its CPU budget, where the host cannot; host.py has the reason."""
+        if not self._rearm_s or PRLIMIT is None:
+            return
+        with contextlib.suppress(psutil.Error, OSError, ValueError):
+            used = psutil.Process(self._process.pid).cpu_times()
+            _, hard = PRLIMIT(self._process.pid, RLIMIT_CPU)
+            PRLIMIT(self._process.pid, RLIMIT_CPU, (int(used.user + used.system) + 1 + self._rearm_s, hard))
 
     def _raise(self, error: Any) -> None:
         kind, message = "Error", "no reason given"
@@ -611,7 +633,8 @@ class Host:
             return HostTimeout("CPU time used up", stderr=tail)
         if -status == signal.SIGKILL:
             return HostMemory("killed by the kernel", stderr=tail)
-        if -status == signal.SIGABRT and any(word in self._tail for word in OUT_OF_MEMORY):
+        # V8 stops at a trap of its own where the system gives no more memory.
+        if -status in (signal.SIGABRT, signal.SIGTRAP) and any(word in self._tail for word in OUT_OF_MEMORY):
             return HostMemory(f"allocation failed under a limit of {self.memory_mb} MiB", stderr=tail)
         return HostCrash(-status, None, stderr=tail)
 

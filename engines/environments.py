@@ -1,7 +1,8 @@
 """Environments of engines that do not live in the project's own: a virtual environment an engine-version.
 
-Made with uv, or with venv and pip where uv is missing or finds nothing (pip's own configuration then holds). Keyed by
-the digest of the lock, so that another pin is another environment. A receipt written last makes one valid: what an
+Made with uv, or with venv and pip where uv is missing or finds nothing (pip's own configuration then holds); for a
+package of JavaScript with npm, without running what packages would run: `node_modules`, and `bin/node` beside it. Keyed
+by the digest of the lock, so that another pin is another environment. A receipt written last makes one valid: what an
 interruption leaves behind is completed by the next try, never used.
 """
 
@@ -11,14 +12,17 @@ import contextlib
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
+from tokassay.engines import runtimes
 from tokassay.engines.roster import EngineSpec
 
 RECEIPT = "tokassay.json"
@@ -63,8 +67,7 @@ def with_version(spec: EngineSpec, version: str) -> EngineSpec:
     """The same engine at another version. Its lock is made when it is installed, and kept in the cache."""
     if version == spec.pinned:
         return spec
-    package = spec.requirement.partition("==")[0].strip()
-    return replace(spec, requirement=f"{package}=={version}", environment="own", lock=None)
+    return replace(spec, requirement=spec.at(version), environment="own", lock=None)
 
 
 def lock_path(spec: EngineSpec) -> Path:
@@ -72,21 +75,22 @@ def lock_path(spec: EngineSpec) -> Path:
     if spec.lock is not None:
         return spec.lock
     key = hashlib.sha256(spec.requirement.encode()).hexdigest()[:16]
-    return cache_root() / "locks" / f"{bare(spec)}-{key}.txt"
+    return cache_root() / "locks" / f"{bare(spec)}-{key}{WAYS[spec.runtime].suffix}"
 
 
 def environment_of(spec: EngineSpec) -> Environment:
     """Where the engine's environment is, or would be."""
+    way = WAYS[spec.runtime]
     if spec.environment == "project":
-        return Environment(spec.name, Path(sys.prefix), Path(sys.executable), None, True)
+        program = runtimes.program(spec.runtime)
+        return Environment(spec.name, Path(sys.prefix), Path(program or way.interpreter), None, program is not None)
     lock = lock_path(spec)
-    # The interpreter is part of the key: a cache may be shared by several Pythons.
     text = lock.read_bytes() if lock.is_file() else b""
-    key = hashlib.sha256(text + str(sys.implementation.cache_tag).encode() + spec.build_inputs()).hexdigest()[:16]
+    key = hashlib.sha256(text + way.tag.encode() + spec.build_inputs()).hexdigest()[:16]
     path = cache_root() / "environments" / f"{bare(spec)}-{key}"
-    python = path / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     complete = bool(text) and (path / RECEIPT).is_file() and not spec.unavailable
-    return Environment(spec.name, path, python, lock, complete)
+    complete = complete and runtimes.program(spec.runtime) is not None
+    return Environment(spec.name, path, path / way.interpreter, lock, complete)
 
 
 def bare(spec: EngineSpec) -> str:
@@ -105,9 +109,7 @@ def interpreter(spec: EngineSpec) -> Path:
     if spec.unavailable:
         raise EnvironmentFault(f"{spec.name} is unavailable: {spec.unavailable}", where=spec.source, remedy=OTHER)
     if not environment.complete:
-        raise EnvironmentFault(
-            f"{spec.name} is not installed", where=spec.source, remedy=f"run: tokassay engines install {spec.name}"
-        )
+        raise EnvironmentFault(_missing(spec), where=spec.source, remedy=_remedy(spec))
     return environment.interpreter
 
 
@@ -117,6 +119,8 @@ def absence(spec: EngineSpec) -> str:
         return spec.unavailable
     if installed(spec):
         return ""
+    if runtimes.program(spec.runtime) is None:
+        return _missing(spec)
     try:
         reason = str(json.loads(_failure(spec).read_text(encoding="utf-8"))["reason"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -128,7 +132,7 @@ def _failure(spec: EngineSpec) -> Path:
     """Where the reason of a failed installation is kept; another requirement or lock is another try."""
     lock = lock_path(spec)
     text = lock.read_bytes() if lock.is_file() else b""
-    parts = [spec.requirement.encode(), text, str(sys.implementation.cache_tag).encode(), spec.build_inputs()]
+    parts = [spec.requirement.encode(), text, WAYS[spec.runtime].tag.encode(), spec.build_inputs()]
     key = hashlib.sha256(b"|".join(parts))
     return cache_root() / "failures" / f"{bare(spec)}-{key.hexdigest()[:16]}.json"
 
@@ -163,6 +167,8 @@ def install(spec: EngineSpec, *, run: Run | None = None, uv: str | None = None) 
         return environment
     if spec.unavailable:
         raise EnvironmentFault(f"{spec.name} is unavailable: {spec.unavailable}", where=spec.source, remedy=OTHER)
+    if runtimes.program(spec.runtime) is None:
+        raise EnvironmentFault(_missing(spec), where=spec.source, remedy=_remedy(spec), exit_code=5)
     try:
         environment = _install(spec, run, uv or find_uv())
     except EnvironmentFault as error:
@@ -173,18 +179,30 @@ def install(spec: EngineSpec, *, run: Run | None = None, uv: str | None = None) 
     return environment
 
 
+def _missing(spec: EngineSpec) -> str:
+    absent = runtimes.program(spec.runtime) is None
+    return f"{spec.runtime if absent else spec.name} is not installed"
+
+
+def _remedy(spec: EngineSpec) -> str:
+    if runtimes.program(spec.runtime) is None:
+        return runtimes.RUNTIMES[spec.runtime].remedy
+    return f"run: tokassay engines install {spec.name}"
+
+
 def _install(spec: EngineSpec, run: Run, uv: str | None) -> Environment:
+    way = WAYS[spec.runtime]
     lock = lock_path(spec)
     if not lock.is_file():
         if spec.lock is not None:
             raise EnvironmentFault(
                 f"no lock at {lock}", where=spec.source, remedy="restore it, or remove the line `lock` from the roster"
             )
-        _make_lock(spec, lock, run, uv)
+        way.make_lock(spec, lock, run, uv)
     environment = environment_of(spec)
     with _alone(environment.path):
         if not environment_of(spec).complete:
-            _fill(spec, environment, lock, run, uv)
+            way.fill(spec, environment, lock, run, uv)
             receipt = {"engine": spec.name, "requirement": spec.requirement, "python": sys.version.split()[0]}
             _write(environment.path / RECEIPT, json.dumps(receipt, indent=1) + "\n")
     return environment_of(spec)
@@ -236,6 +254,66 @@ def _fill(spec: EngineSpec, environment: Environment, lock: Path, run: Run, uv: 
         reason="; ".join(reasons),
         remedy="check that a package index is reached (pip's configuration is honoured), then run it again",
     )
+
+
+def _make_npm_lock(spec: EngineSpec, lock: Path, run: Run, uv: str | None) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        _write(Path(folder) / "package.json", _manifest(spec))
+        _npm(spec, run, folder, "install", "--package-lock-only", "--omit-lockfile-registry-resolved")
+        _write(lock, (Path(folder) / "package-lock.json").read_text(encoding="utf-8"))
+
+
+def _fill_npm(spec: EngineSpec, environment: Environment, lock: Path, run: Run, uv: str | None) -> None:
+    _write(environment.path / "package.json", _manifest(spec))
+    _write(environment.path / "package-lock.json", lock.read_text(encoding="utf-8"))
+    _npm(spec, run, str(environment.path), "ci")
+    environment.interpreter.parent.mkdir(exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        environment.interpreter.symlink_to(str(runtimes.program(spec.runtime)))
+
+
+def _manifest(spec: EngineSpec) -> str:
+    manifest = {"name": f"engine-{spec.name}", "private": True, "dependencies": {spec.package: spec.pinned}}
+    return json.dumps(manifest, indent=1) + "\n"
+
+
+def _npm(spec: EngineSpec, run: Run, folder: str, verb: str, *words: str) -> None:
+    npm = shutil.which("npm")
+    if npm is None:
+        raise EnvironmentFault(
+            "npm is not installed", where=spec.source, remedy=runtimes.RUNTIMES[spec.runtime].remedy, exit_code=5
+        )
+    done = run([npm, verb, "--prefix", folder, "--ignore-scripts", "--no-audit", "--no-fund", *words])
+    if done.returncode != 0:
+        raise EnvironmentFault(
+            f"npm cannot {verb} {spec.requirement}: {_last(done.stderr)}",
+            where=spec.source,
+            remedy="check that a package registry is reached (npm's configuration is honoured), then run it again",
+        )
+
+
+@dataclass(frozen=True)
+class Way:
+    """How the environments of one runtime are made. `tag` is what their key has besides the lock."""
+
+    interpreter: str
+    suffix: str
+    tag: str
+    make_lock: Callable[[EngineSpec, Path, Run, str | None], None]
+    fill: Callable[[EngineSpec, Environment, Path, Run, str | None], None]
+
+
+WAYS = {
+    "python": Way(
+        interpreter="Scripts/python.exe" if os.name == "nt" else "bin/python",
+        suffix=".txt",
+        tag=str(sys.implementation.cache_tag),  # a cache may be shared by several Pythons
+        make_lock=_make_lock,
+        fill=_fill,
+    ),
+    # A link to whatever Node there is: packages without compiled parts run on any.
+    "node": Way(interpreter="bin/node", suffix=".json", tag="node", make_lock=_make_npm_lock, fill=_fill_npm),
+}
 
 
 def _last(text: str) -> str:

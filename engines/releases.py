@@ -1,4 +1,5 @@
-"""The releases of a package, as pip sees them from here: which have a wheel for this interpreter and platform.
+"""The releases of a package, as pip sees them from here: which have a wheel for this interpreter and platform. Of a
+package of JavaScript, which has one file for all: as npm lists them.
 
 pip is asked by the package's name alone, so that its own configuration (index, mirrors, a folder of wheels, no index
 at all) holds. It lists the versions that fit; what does not fit it names only where it speaks of every file it looks
@@ -9,8 +10,10 @@ what a file would have told.
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import re
+import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,8 +61,12 @@ class Release:
         return "source only (--build compiles it)" if self.source else NO_FIT
 
 
-def releases(package: str, *, run: Run = run_quietly, python: Path | None = None) -> list[Release]:
+def releases(
+    package: str, *, runtime: str = "python", run: Run = run_quietly, python: Path | None = None
+) -> list[Release]:
     """All releases of `package`, in the order of their versions. Raises EnvironmentFault where none can be listed."""
+    if runtime == "node":
+        return npm_releases(package, run=run)
     pip = [str(python or pip_interpreter(run)), "-m", "pip"]
     done = run([*pip, "index", "versions", "-vv", "--pre", "--disable-pip-version-check", package])
     found = parse(done.stdout + "\n" + done.stderr, package)
@@ -72,6 +79,26 @@ def releases(package: str, *, run: Run = run_quietly, python: Path | None = None
             exit_code=5,
         )
     return found
+
+
+def npm_releases(package: str, *, run: Run = run_quietly) -> list[Release]:
+    """All releases of a package of JavaScript. Raises EnvironmentFault where none can be listed."""
+    done = run([shutil.which("npm") or "npm", "view", package, "versions", "--json"])
+    try:
+        listed = json.loads(done.stdout)
+    except ValueError:
+        listed = None
+    found = [listed] if isinstance(listed, str) else listed  # of a single release npm prints no list
+    if done.returncode != 0 or not isinstance(found, list) or not found:
+        told = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+        raise EnvironmentFault(
+            f"npm lists no release of {package}: {told[0][:300] if told else 'no reason given'}",
+            where="tokassay bisect",
+            remedy=f"try `npm view {package} versions`: npm's own configuration is honoured",
+            exit_code=5,
+        )
+    made = [Release(str(version), wheel=True) for version in found if _normal(str(version))]
+    return sorted(made, key=lambda release: release.order)
 
 
 def parse(text: str, package: str) -> list[Release]:

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from tokassay.engines import runtimes
+
 HERE = Path(__file__).resolve().parent
 ROSTER = HERE / "engines.toml"
 OPERATIONS = ("encode", "encode_batch", "decode", "offsets")
@@ -29,6 +31,7 @@ ALGORITHMS = (
 ANY = "any"  # in the place of vocabularies: it loads those that it is given
 BYTE_POLICIES = ("reject", "replace", "replace-each-byte", "byte-alphabet", "tiktoken-bytes", "raw")
 SWITCH = ("off", "on")
+ASKED = "asked"  # as a variant: it can do any that the contract names
 
 
 class RosterError(ValueError):
@@ -59,6 +62,8 @@ class EngineSpec:
     operations: tuple[str, ...]
     licence: str
     home: str
+    # What it runs on: one of runtimes.RUNTIMES.
+    runtime: str = "python"
     entry_points: dict[str, str] = field(default_factory=dict)
     # Where it has another byte policy: by operation, by algorithm, or "specials" for special tokens on.
     byte_policies: dict[str, str] = field(default_factory=dict)
@@ -93,7 +98,7 @@ class EngineSpec:
     @property
     def normalizes_by(self) -> str | None:
         """The Unicode version of its normalizer; None where it can be told."""
-        return self.normalization or (None if self.unicode == "asked" else self.unicode)
+        return self.normalization or (None if self.unicode == ASKED else self.unicode)
 
     def policy(self, algorithm: str, specials: str = "off") -> str:
         """The byte policy under an algorithm and a special-token policy, whatever single operations have."""
@@ -103,7 +108,21 @@ class EngineSpec:
     @property
     def pinned(self) -> str:
         """The version the requirement pins, or "" where it pins none."""
-        return self.requirement.partition("==")[2].strip()
+        return self._parts[1]
+
+    @property
+    def package(self) -> str:
+        """The requirement without its version."""
+        return self._parts[0]
+
+    def at(self, version: str) -> str:
+        """The requirement of another version."""
+        return f"{self.package}{runtimes.RUNTIMES[self.runtime].pin}{version}"
+
+    @property
+    def _parts(self) -> tuple[str, str]:
+        package, pin, version = self.requirement.rpartition(runtimes.RUNTIMES[self.runtime].pin)
+        return (package.strip(), version.strip()) if pin and package else (self.requirement.strip(), "")
 
     def build_digest(self, lock: Path | None = None) -> str:
         """SHA-256 (hex) of what makes this build: requirement, lock, adapter, options and host."""
@@ -112,7 +131,7 @@ class EngineSpec:
             "requirement": self.requirement,
             "lock": _sha256(lock) if lock is not None and lock.is_file() else None,
             "adapter": _sha256(self.adapter) if self.adapter.is_file() else None,
-            "host": _sha256(HERE / "host.py"),
+            "host": _sha256(HERE / runtimes.RUNTIMES[self.runtime].host),
             "options": self.options,
         }
         if build := self.build_inputs():
@@ -187,7 +206,8 @@ UNASKED: dict[str, Any] = {
     "specials": (), "operations": (), "licence": "",
 }
 LISTS = {"algorithms": ALGORITHMS, "specials": SWITCH, "operations": (*OPERATIONS, *FURTHER)}
-CHOICES = {"environment": ("project", "own")}
+CHOICES = {"environment": ("project", "own"), "runtime": tuple(runtimes.RUNTIMES)}
+OF_RUNTIME = "runtime"  # as `unicode`: the version of what it runs on, on this machine
 NUMBERS = ("memory_mb", "timeout_s")
 TABLES = ("entry_points", "byte_policies", "options", "alternatives", "reproduce", "build_env")
 TEXTS = ("build_env",)  # tables whose values are strings
@@ -229,6 +249,16 @@ def _spec(path: Path, name: str, table: Any) -> EngineSpec:
             where=place(path, name, "adapter"),
             remedy="write it (docs/ADDING_AN_ENGINE.md) or correct the path, which is relative to this file",
         )
+    if values["unicode"] == OF_RUNTIME:
+        runtime = values.get("runtime", "python")
+        if not runtimes.RUNTIMES[runtime].asks_unicode:
+            raise RosterError(
+                f"engine {name!r}: unicode is {OF_RUNTIME!r}, and {runtime} has no one version",
+                where=place(path, name, "unicode"),
+                remedy="name the version that the engine knows",
+            )
+        # Where the runtime is absent nothing is asked of the engine.
+        values["unicode"] = runtimes.unicode_version(runtime) or ASKED
     return EngineSpec(name=name, source=str(path), **values)
 
 

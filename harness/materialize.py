@@ -24,12 +24,13 @@ from tokassay.harness.alphabet import from_alphabet, to_alphabet
 from tokassay.harness.contract import GREEDY, PIECES, Contract
 from tokassay.harness.hf_stages import GPT2_PATTERN
 from tokassay.harness.load import Loaded
+from tokassay.harness.vocab_gguf import gguf, name_of
 from tokassay.harness.vocabulary import Pair, Vocabulary
 
 HARNESS = "tokassay.harness"
 SOURCES = (
     (HARNESS, "materialize.py"), (HARNESS, "vocabulary.py"), (HARNESS, "alphabet.py"), (HARNESS, "hf_stages.py"),
-    (HARNESS, "materialize_spm.py"), (HARNESS, "vocab_spm.py"),
+    (HARNESS, "materialize_spm.py"), (HARNESS, "vocab_spm.py"), (HARNESS, "vocab_gguf.py"),
     ("tokassay.engines.dat_greedy", "crayfile.py"),
 )
 
@@ -43,8 +44,8 @@ def form() -> str:
 
 
 def materialize(loaded: Loaded, contract: Contract, cache_dir: Path) -> dict[str, str]:
-    """Name -> path of "tiktoken", "tokenizer.json", "vocab.bpe", "encoder.json", "dat", "sentencepiece" (those that can
-    be derived) and "source".
+    """Name -> path of "tiktoken", "tokenizer.json", "vocab.bpe", "encoder.json", "dat", "gguf", "sentencepiece" (those
+    that can be derived) and "source".
 
     Files lie under `cache_dir/<core digest>-<form>/`, are written whole or not at all, and reused when present with
     the digest that lies beside each. `contract` is `loaded.contract` under any variants and specials policy. The
@@ -65,7 +66,12 @@ def materialize(loaded: Loaded, contract: Contract, cache_dir: Path) -> dict[str
         elif max(vocabulary.tokens.values(), default=0) <= GREATEST_ID:
             paths["dat"] = _keep(folder / "vocab.dat", lambda: pack(vocabulary.tokens).to_bytes())
         return paths
-    named = {"tokenizer.json": "tokenizer.json", "vocab.bpe": "vocab.bpe", "encoder.json": "encoder.json"}
+    named = {
+        "tokenizer.json": "tokenizer.json", "vocab.bpe": "vocab.bpe", "encoder.json": "encoder.json",
+        "gguf": "vocab.gguf",
+    }
+    if name_of(contract) is None:
+        del named["gguf"]
     underivable = folder / "no-merges"
     if underivable.exists():
         return paths
@@ -78,16 +84,18 @@ def materialize(loaded: Loaded, contract: Contract, cache_dir: Path) -> dict[str
         "tokenizer.json": lambda: tokenizer_json(vocabulary, merges, contract),
         "vocab.bpe": lambda: merges_file(merges),
         "encoder.json": lambda: ids_file(vocabulary),
+        "gguf": lambda: gguf(vocabulary, merges, contract),
     }
     if not _expressible(vocabulary, contract):
-        del writers["tokenizer.json"]
-    for name, write in writers.items():
-        paths[name] = _keep(folder / named[name], write)
+        del writers["tokenizer.json"], writers["gguf"]
+    for name, file in named.items():
+        if name in writers:
+            paths[name] = _keep(folder / file, writers[name])
     return paths
 
 
 def _expressible(vocabulary: Vocabulary, contract: Contract) -> bool:
-    """Whether a tokenizer.json can say it.
+    """Whether a tokenizer.json, or a GGUF, can say it.
 
     It cannot put the prefix space once before several splits, give an added text the name of another token, or give
     two added texts one id (o200k_harmony does: the library keeps one of them).

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import socket
 from collections.abc import Iterator
 from typing import Any
@@ -37,14 +38,35 @@ class NetworkBlocked(RuntimeError):
     """A test not marked `network` tried to leave this machine."""
 
 
+# Set on a machine that has Node, so that tests which need it cannot silently stay away.
+NEEDS_NODE = "TOKASSAY_NEEDS_NODE"
+without_node = pytest.StashKey[int]()
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out tests marked `network` unless `-m` speaks of them: deselected and counted, not skipped."""
-    if "network" in (config.option.markexpr or ""):
-        return
-    gone = [item for item in items if item.get_closest_marker("network")]
+    """Leave out tests marked `network` unless `-m` speaks of them, and those marked `node` where there is none:
+    deselected and counted, not skipped."""
+    if "network" not in (config.option.markexpr or ""):
+        leave_out(config, items, "network")
+    if shutil.which("node") is None:
+        config.stash[without_node] = leave_out(config, items, "node")
+        if config.stash[without_node] and os.environ.get(NEEDS_NODE):
+            raise pytest.UsageError(f"{NEEDS_NODE} is set, and node is not found on PATH")
+
+
+def leave_out(config: pytest.Config, items: list[pytest.Item], marker: str) -> int:
+    """Deselect the tests with a marker; how many there were."""
+    gone = [item for item in items if item.get_closest_marker(marker)]
     if gone:
         config.hook.pytest_deselected(items=gone)
-        items[:] = [item for item in items if not item.get_closest_marker("network")]
+        items[:] = [item for item in items if item not in set(gone)]
+    return len(gone)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say what was not tested here."""
+    if count := config.stash.get(without_node, 0):
+        terminalreporter.write_line(f"{count} tests of engines in JavaScript were left out: node is not installed")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -108,8 +108,8 @@ def bisect(
         right = cases.held_to(case, target, found, what.roster).right
     console = Console(stderr=True)
     with console.status(f"listing the releases of {target.spec.name}") as status:
-        package = target.spec.requirement.partition("==")[0].strip()
-        usable, why = chosen(releases(package), first, last, pre=pre, build=build)
+        listed = releases(target.spec.package, runtime=target.spec.runtime)
+        usable, why = chosen(listed, first, last, pre=pre, build=build)
 
         def tell(doing: str) -> None:
             status.update(doing)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -74,10 +75,30 @@ def gpt2_specials(tmp_path_factory: pytest.TempPathFactory, gpt2: dict[str, str]
     return {**gpt2, "tokenizer.json": _tokenizer_json(folder / "tokenizer.json", specials=True)}
 
 
+def in_runtime(specs: dict[str, EngineSpec], runtime: str) -> dict[str, EngineSpec]:
+    """The same engines under another host: each adapter has a twin of its name in that language."""
+    suffix = {"python": ".py", "node": ".mjs"}[runtime]
+    return {
+        name: replace(spec, runtime=runtime, adapter=spec.adapter.with_suffix(suffix)) for name, spec in specs.items()
+    }
+
+
+@pytest.fixture(scope="session", params=["python", pytest.param("node", marks=pytest.mark.node)])
+def runtime(request: pytest.FixtureRequest) -> str:
+    """Every host: what is asked of one is asked of all."""
+    return str(request.param)
+
+
 @pytest.fixture(scope="session")
-def planted() -> dict[str, EngineSpec]:
+def planted(runtime: str) -> dict[str, EngineSpec]:
     """Engines with one planted fault each."""
-    return load_roster(HERE / "planted" / "planted.toml", base=None)
+    return in_runtime(load_roster(HERE / "planted" / "planted.toml", base=None), runtime)
+
+
+@pytest.fixture(scope="session")
+def speedy(runtime: str) -> dict[str, EngineSpec]:
+    """Engines for a bench, with one planted fault each."""
+    return in_runtime(load_roster(HERE / "planted" / "speedy.toml", base=None), runtime)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 from tokassay.engines import environments
+from tokassay.engines.client import Host
 from tokassay.engines.environments import (
     EnvironmentFault,
     environment_of,
@@ -177,6 +179,88 @@ def test_a_build_is_told_what_the_roster_says(spec: EngineSpec, monkeypatch: pyt
     install(replace(spec, build_env={"CMAKE_ARGS": "-DA=1"}), uv="uv")
     install(replace(spec, name="plain"), uv="uv")
     assert told == ["-DA=1", "-DA=1", "", ""]
+
+
+class Npm:
+    """Stands in for npm: notes commands, and writes what they would."""
+
+    def __init__(self, status: int = 0) -> None:
+        self.status = status
+        self.commands: list[list[str]] = []
+
+    def __call__(self, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        self.commands.append(list(command))
+        folder = Path(command[command.index("--prefix") + 1])
+        if "--package-lock-only" in command:
+            wanted = json.loads((folder / "package.json").read_text(encoding="utf-8"))["dependencies"]
+            (folder / "package-lock.json").write_text(json.dumps({"locked": wanted}), encoding="utf-8")
+        return subprocess.CompletedProcess(command, self.status, "", "npm error code EINTEGRITY\n" * self.status)
+
+
+@pytest.fixture
+def javascript(spec: EngineSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EngineSpec:
+    """An engine of a scoped package of JavaScript; node and npm are where the paths say, and are not run."""
+    monkeypatch.setattr(environments.shutil, "which", lambda name: f"/somewhere/{name}")
+    lock = tmp_path / "toy.json"
+    lock.write_text('{"lockfileVersion": 3}', encoding="utf-8")
+    return replace(spec, runtime="node", requirement="@some/toy@1.0", lock=lock)
+
+
+def test_npm_makes_it_from_the_lock_and_runs_nothing_of_it(javascript: EngineSpec) -> None:
+    run = Npm()
+    made = install(javascript, run=run)
+    assert run.commands == [
+        ["/somewhere/npm", "ci", "--prefix", str(made.path), "--ignore-scripts", "--no-audit", "--no-fund"]
+    ]
+    assert json.loads((made.path / "package.json").read_text(encoding="utf-8"))["dependencies"] == {"@some/toy": "1.0"}
+    assert (made.path / "package-lock.json").read_text(encoding="utf-8") == '{"lockfileVersion": 3}'
+    assert made.interpreter == made.path / "bin" / "node"
+    assert str(made.interpreter.readlink()) == "/somewhere/node"
+    assert made.complete and install(javascript, run=run) == made and len(run.commands) == 1
+
+
+def test_npm_refusing_leaves_nothing_that_is_used(javascript: EngineSpec) -> None:
+    with pytest.raises(EnvironmentFault, match=r"npm cannot ci @some/toy@1.0: npm error code EINTEGRITY"):
+        install(javascript, run=Npm(1))
+    assert not installed(javascript)
+
+
+def test_another_version_of_javascript_is_locked_without_addresses(javascript: EngineSpec) -> None:
+    older = with_version(javascript, "0.9")
+    assert (older.requirement, older.pinned) == ("@some/toy@0.9", "0.9")
+    run = Npm()
+    made = install(older, run=run)
+    assert run.commands[0][1] == "install"
+    assert {"--package-lock-only", "--ignore-scripts", "--omit-lockfile-registry-resolved"} <= set(run.commands[0])
+    assert made.lock is not None and made.lock.suffix == ".json"
+    assert json.loads(made.lock.read_text(encoding="utf-8")) == {"locked": {"@some/toy": "0.9"}}
+
+
+JAVASCRIPT = [spec for spec in load_roster().values() if spec.runtime == "node"]
+
+
+@pytest.mark.parametrize("spec", JAVASCRIPT, ids=lambda spec: spec.name)
+def test_a_lock_of_javascript_pins_by_digest_and_names_no_address(spec: EngineSpec) -> None:
+    assert spec.lock is not None
+    packages = json.loads(spec.lock.read_text(encoding="utf-8"))["packages"]
+    assert packages.pop("")["dependencies"] == {spec.package: spec.pinned}
+    assert packages[f"node_modules/{spec.package}"]["version"] == spec.pinned
+    for name, row in packages.items():
+        assert row["integrity"].startswith("sha512-") and "resolved" not in row, name
+
+
+@pytest.mark.parametrize("spec", JAVASCRIPT, ids=lambda spec: spec.name)
+def test_an_adapter_of_javascript_neither_repairs_text_nor_drops_its_mark(spec: EngineSpec) -> None:
+    assert "new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })" in spec.adapter.read_text(encoding="utf-8")
+
+
+@pytest.mark.node
+@pytest.mark.network
+@pytest.mark.parametrize("spec", JAVASCRIPT, ids=lambda spec: spec.name)
+def test_javascript_installs_for_real(spec: EngineSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOKASSAY_CACHE", str(tmp_path))
+    with Host(spec, install(spec).interpreter) as host:
+        assert host.hello()["version"] == spec.pinned
 
 
 @pytest.mark.network

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from tokassay.engines.environments import EnvironmentFault
+from tokassay.engines.environments import EnvironmentFault, Run
 from tokassay.engines.releases import NO_FIT, Release, parse, releases
 
 # As pip 23.2 and pip 26.3 print it, but for the host.
@@ -66,3 +66,23 @@ def test_no_release_is_an_infrastructure_error() -> None:
     with pytest.raises(EnvironmentFault, match="lists no release of toy: ERROR: No matching") as caught:
         releases("toy", run=run, python=Path(sys.executable))
     assert (caught.value.exit_code, "pip index versions toy" in caught.value.remedy) == (5, True)
+
+
+def npm(stdout: str, status: int = 0, stderr: str = "") -> Run:
+    return lambda command: subprocess.CompletedProcess(command, status, stdout, stderr)
+
+
+def test_npm_lists_releases_in_their_order() -> None:
+    listed = '["1.10.0", "1.9.0", "2.0.0-beta.1", "2.0.0", "canary-x"]'
+    found = releases("@some/toy", runtime="node", run=npm(listed))
+    assert [(one.version, one.pre) for one in found] == [
+        ("1.9.0", False), ("1.10.0", False), ("2.0.0-beta.1", True), ("2.0.0", False)
+    ]
+    assert all(one.untestable() == "" for one in found)
+    assert [one.version for one in releases("toy", runtime="node", run=npm('"1.0.0"'))] == ["1.0.0"]
+
+
+def test_npm_that_lists_nothing_says_why() -> None:
+    with pytest.raises(EnvironmentFault, match="npm lists no release of toy: npm error code E404") as caught:
+        releases("toy", runtime="node", run=npm("", 1, "npm error code E404\n"))
+    assert caught.value.exit_code == 5

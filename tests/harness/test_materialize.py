@@ -91,7 +91,7 @@ def test_files_are_reused_and_never_half_written(tmp_path: Path, monkeypatch: py
     with pytest.raises(KeyboardInterrupt):
         materialize(loaded, loaded.contract, tmp_path)
     left = sorted(path.name for path in Path(first["vocab.bpe"]).parent.iterdir() if path.suffix != ".sha256")
-    assert left == ["encoder.json", "vocab.bpe", "vocab.tiktoken"]
+    assert left == ["encoder.json", "vocab.bpe", "vocab.gguf", "vocab.tiktoken"]
 
 
 @pytest.mark.parametrize("name", ["tiktoken", "tokenizer.json", "vocab.bpe"])

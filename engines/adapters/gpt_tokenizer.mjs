@@ -1,0 +1,45 @@
+// gpt-tokenizer: the encodings that it brings; text as a string; ids as an array.
+
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/**
+ * One module an encoding, with its ranks, as its documentation says; the roster's `names` has each by the SHA-256 of
+ * tiktoken's rank file. It loads no others.
+ */
+export class Adapter {
+  name = 'gpt-tokenizer';
+  operations = ['encode', 'decode'];
+  entries = ['whole', 'documents_list'];
+  rejects = ['ERR_ENCODING_INVALID_ENCODED_DATA'];
+
+  version() {
+    return JSON.parse(readFileSync(new URL('node_modules/gpt-tokenizer/package.json', import.meta.url))).version;
+  }
+
+  async load(contract, files, threads, options) {
+    const ranks = readFileSync(files.tiktoken ?? files.source);
+    const known = options.names[createHash('sha256').update(ranks).digest('hex')];
+    if (!known) {
+      throw new Unsupported(`gpt-tokenizer brings ${Object.values(options.names).join(', ')} and loads no others`);
+    }
+    this.tokenizer = await import(`gpt-tokenizer/encoding/${known}`);
+    const texts = contract.special_tokens.map(([text]) => text);
+    this.special = { allowedSpecial: new Set(contract.specials === 'on' ? texts : []), disallowedSpecial: new Set() };
+    this.whole = this.documents_list = this.encode;
+  }
+
+  prepare(document) {
+    return utf8.decode(document);
+  }
+
+  encode(item) {
+    return this.tokenizer.encode(item, this.special);
+  }
+
+  decode(ids) {
+    return Buffer.from(this.tokenizer.decode(ids));
+  }
+}
