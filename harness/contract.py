@@ -19,7 +19,10 @@ from tokassay.harness.errors import InputError
 
 GREEDY = "greedy-longest"
 ALGORITHMS = ("bpe-ranks", "bpe-pairs", GREEDY, "opaque")
-NORMALIZERS = ("none", "nfc")
+# Steps of a normalizer; a contract has "none", or some of them in their order, joined by "+".
+NORMALIZER_STEPS = ("nfc", "nfkc", "lowercase", "prepend-metaspace", "metaspace")
+UNICODE_STEPS = ("nfc", "nfkc", "lowercase")  # those that a Unicode version has a say in
+GAPS = ("kept", "dropped")
 SPECIAL_POLICIES = ("off", "on")
 UNICODE_VERSIONS = ("15.0", "15.1", "16.0", "17.0")
 # From 4.1 on, a version's NFC is a later one's without the characters that it lacks (UAX #15, stability).
@@ -48,6 +51,10 @@ class Contract:
     `post_processor` is named and never applied. `unknown` is the id of a byte at which no token starts, which is
     then lost; None (and no field of the JSON object) where there is no such byte, or where it is an error.
     `normalization` is the Unicode version of the normalizer; None (and no field) where it is `unicode`.
+    `byte_fallback` means that merging begins with characters and not with bytes; a character that is no token is
+    the tokens `<0x00>` to `<0xFF>` of its bytes. `end_of_word` is what the last byte of each piece is written with
+    before it is merged ("": nothing, and no field). `gaps` is "dropped" where what lies between the matches of the
+    pretokenizer is lost; "kept" (and no field) where it is a piece.
     """
 
     algorithm: str
@@ -62,6 +69,8 @@ class Contract:
     byte_fallback: bool = False
     post_processor: str = "none"
     unknown: int | None = None
+    end_of_word: str = ""
+    gaps: str = "kept"
     unicode: str = field(default=DEFAULT_UNICODE)
     byte_policy: str = field(default=DEFAULT_BYTE_POLICY)
     normalization: str | None = None
@@ -69,8 +78,8 @@ class Contract:
     def to_json(self) -> dict[str, Any]:
         """All fields as JSON values (tuples become lists)."""
         value: dict[str, Any] = json.loads(json.dumps(asdict(self)))
-        for name in ("unknown", "normalization"):
-            if value[name] is None:
+        for name, absent in _LEFT_OUT.items():
+            if value[name] == absent:
                 del value[name]  # so that a contract without it has one form, and the digest that it always had
         return value
 
@@ -91,6 +100,11 @@ class Contract:
     def normalizes_by(self) -> str:
         """The Unicode version of the normalizer."""
         return self.normalization or self.unicode
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """The steps of the normalizer, in order."""
+        return () if self.normalizer == "none" else tuple(self.normalizer.split("+"))
 
     @cached_property
     def digest(self) -> str:
@@ -116,7 +130,7 @@ class Contract:
             normalization=normalization or self.normalization,
         )
         _check(changed)
-        says = changed.normalizer != "none" and changed.normalization != changed.unicode
+        says = bool(set(changed.steps) & set(UNICODE_STEPS)) and changed.normalization != changed.unicode
         return changed if says else replace(changed, normalization=None)
 
     @classmethod
@@ -142,13 +156,19 @@ class Contract:
 def _check(contract: Contract, where: str = "contract") -> None:
     allowed: list[tuple[str, Sequence[str]]] = [
         ("algorithm", ALGORITHMS),
-        ("normalizer", NORMALIZERS),
+        ("gaps", GAPS),
         ("specials", SPECIAL_POLICIES),
         ("unicode", UNICODE_VERSIONS),
     ]
     for name, values in allowed:
         if getattr(contract, name) not in values:
             raise InputError(f"{name} is {getattr(contract, name)!r}", where=where, remedy="use " + " | ".join(values))
+    for step in contract.steps:
+        if step not in NORMALIZER_STEPS:
+            remedy = f"use none, or steps of {' | '.join(NORMALIZER_STEPS)} joined by +"
+            raise InputError(f"normalizer has the step {step!r}", where=where, remedy=remedy)
+    if not isinstance(contract.end_of_word, str):
+        raise InputError(f"end_of_word is {contract.end_of_word!r}", where=where, remedy="give a text")
     if contract.normalization is not None and contract.normalization not in NORMALIZATION_VERSIONS:
         raise InputError(
             f"normalization is {contract.normalization!r}", where=where,
@@ -166,6 +186,8 @@ def canonical_json(value: object) -> bytes:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode("ascii")
 
 
+# Fields of later days, and the value under which a contract's JSON has no such field.
+_LEFT_OUT: dict[str, object] = {"unknown": None, "normalization": None, "end_of_word": "", "gaps": "kept"}
 _TUPLES: dict[str, Callable[[Any], Any]] = {
     "pretokenizer": lambda items: tuple(str(item) for item in items),
     "special_tokens": lambda items: tuple((str(text), int(number)) for text, number in items),

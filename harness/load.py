@@ -11,14 +11,14 @@ from hashlib import sha256
 from pathlib import Path
 
 from tokassay.corpora import fetch
-from tokassay.harness import known, vocab_cray, vocab_gpt2, vocab_hf, vocab_tekken, vocab_tiktoken
+from tokassay.harness import known, vocab_cray, vocab_gpt2, vocab_hf, vocab_js, vocab_tekken, vocab_tiktoken
 from tokassay.harness.contract import GREEDY, Contract
 from tokassay.harness.errors import InputError
 from tokassay.harness.known import Encoding
 from tokassay.harness.parsed import Parsed
 from tokassay.harness.vocabulary import Vocabulary
 
-FORMATS = ("tiktoken", "vocab.bpe", "tokenizer.json", "tekken", "sentencepiece", "cray")
+FORMATS = ("tiktoken", "vocab.bpe", "tokenizer.json", "tekken", "tiktoken.json", "sentencepiece", "cray")
 # Asked for behind a vocabulary's name: its tokens under another algorithm than its file means.
 OTHER_ALGORITHMS = (GREEDY,)
 MAX_FILE = 1 << 30
@@ -83,6 +83,11 @@ def as_greedy(loaded: Loaded, name: str) -> Loaded:
     """The ordinary tokens of a vocabulary under `greedy-longest`, by the name `name`. Raises InputError."""
     if loaded.contract.algorithm == GREEDY:
         return loaded
+    if loaded.contract.byte_fallback or loaded.contract.end_of_word:
+        raise InputError(
+            "its tokens are texts of a normalizer, or have a suffix, and are no bytes of a document", where=name,
+            remedy=f"give a vocabulary whose tokens are bytes to have it under {GREEDY}",
+        )
     if loaded.contract.algorithm == "opaque":
         raise InputError(
             f"the tokens of this file are not known: {'; '.join(loaded.unmodelled)}", where=name,
@@ -161,7 +166,7 @@ def _parse(
     specials: Mapping[str, int] | None,
 ) -> Parsed:
     where = str(path)
-    if kind in ("tokenizer.json", "tekken", "sentencepiece", "cray"):
+    if kind in ("tokenizer.json", "tekken", "tiktoken.json", "sentencepiece", "cray"):
         if pattern is not None or specials is not None:
             raise InputError(
                 f"a {kind} file brings its own pattern and special tokens",
@@ -172,11 +177,14 @@ def _parse(
             return vocab_cray.parse(data, where)
         if kind == "tekken":
             return vocab_tekken.parse(data, where)
+        if kind == "tiktoken.json":
+            stated = (encoding.normalizer, encoding.unreachable) if encoding else (None, None)
+            return vocab_js.parse(data, where, normalizer=stated[0], unreachable=stated[1])
         return vocab_hf.parse(data, where) if kind == "tokenizer.json" else _sentencepiece()
     asked = pattern if pattern is not None or encoding is None else encoding.pattern
     split = known.resolve_pattern(asked, where)
     if kind == "vocab.bpe":
-        return _parse_pair(path, split, specials)
+        return _parse_pair(path, split, specials, encoding)
     named = specials if specials is not None else (encoding.specials if encoding is not None else {})
     parsed = vocab_tiktoken.parse(
         data,
@@ -191,10 +199,14 @@ def _parse(
     return parsed
 
 
-def _parse_pair(path: Path, split: tuple[str, ...], specials: Mapping[str, int] | None) -> Parsed:
+def _parse_pair(
+    path: Path, split: tuple[str, ...], specials: Mapping[str, int] | None, encoding: Encoding | None
+) -> Parsed:
     if specials is not None:
         raise InputError("encoder.json brings its own special tokens", where=str(path), remedy="leave --specials out")
     pair = vocab_gpt2.partner(path)
+    if encoding is not None and encoding.merges is not None:
+        pair = known.vocabulary_folder() / encoding.merges, path
     if pair is None:
         raise InputError(
             "a merge list needs its ids beside it",
@@ -259,10 +271,12 @@ def _detect_json(data: bytes, path: Path, paired: bool) -> str:
         return "tokenizer.json"
     if isinstance(root.get("config"), dict) and "vocab" in root:
         return "tekken"
+    if vocab_js.is_one(root):
+        return "tiktoken.json"
     if paired:
         return "vocab.bpe"
     raise InputError(
-        "JSON, but neither tokenizer.json nor tekken nor encoder.json",
+        "JSON, but neither tokenizer.json nor tekken nor tiktoken's nor encoder.json",
         where=str(path),
         remedy=f"known are {', '.join(FORMATS)}",
     )

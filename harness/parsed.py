@@ -23,6 +23,9 @@ class Parsed:
     add_prefix_space: bool = False
     post_processor: str = "none"
     unknown: int | None = None
+    byte_fallback: bool = False
+    end_of_word: str = ""
+    gaps: str = "kept"
     byte_policy: str = DEFAULT_BYTE_POLICY
     notes: list[str] = field(default_factory=list)
     unmodelled: list[str] = field(default_factory=list)
@@ -43,6 +46,9 @@ class Parsed:
             add_prefix_space=self.add_prefix_space,
             post_processor=self.post_processor,
             unknown=self.unknown,
+            byte_fallback=self.byte_fallback,
+            end_of_word=self.end_of_word,
+            gaps=self.gaps,
             byte_policy=self.byte_policy,
         )
         return contract, settled.vocabulary
