@@ -19,6 +19,7 @@ ALGORITHMS = (
     "bpe-ranks",
     "bpe-pairs",
     "greedy-longest",
+    "bpe-scores",
     "unigram-viterbi",
     "cdu-longest",
     "cdu-priority",
@@ -54,8 +55,7 @@ class EngineSpec:
     licence: str
     home: str
     entry_points: dict[str, str] = field(default_factory=dict)
-    # Entry points with another byte policy than the engine: by operation, or "specials" for all of them with
-    # special tokens on.
+    # Where it has another byte policy: by operation, by algorithm, or "specials" for special tokens on.
     byte_policies: dict[str, str] = field(default_factory=dict)
     # The Unicode version of its normalizer; "": that of `unicode`.
     normalization: str = ""
@@ -77,6 +77,11 @@ class EngineSpec:
     def normalizes_by(self) -> str | None:
         """The Unicode version of its normalizer; None where it can be told."""
         return self.normalization or (None if self.unicode == "asked" else self.unicode)
+
+    def policy(self, algorithm: str, specials: str = "off") -> str:
+        """The byte policy under an algorithm and a special-token policy, whatever single operations have."""
+        mine = self.byte_policies.get(algorithm, self.byte_policy)
+        return self.byte_policies.get("specials", mine) if specials == "on" else mine
 
     @property
     def pinned(self) -> str:

@@ -11,15 +11,24 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from tokassay.harness import known
-from tokassay.harness.contract import BYTE_POLICIES, GREEDY, NORMALIZATION_VERSIONS, UNICODE_VERSIONS, Contract
+from tokassay.harness.contract import (
+    BYTE_POLICIES,
+    GREEDY,
+    NORMALIZATION_VERSIONS,
+    PIECES,
+    UNICODE_VERSIONS,
+    Contract,
+)
 from tokassay.harness.differ import Side, first_ill_formed
 from tokassay.harness.domains import NEUTRAL, domain_of
 from tokassay.harness.hosts import ORACLE, Target
 from tokassay.harness.load import Loaded
+from tokassay.harness.oracle_here import oracle_here
 from tokassay.oracles.classes import classes
 from tokassay.oracles.decisions import STAGES
 from tokassay.oracles.errors import OracleError, Reject, Unsupported
 from tokassay.oracles.oracle import Oracle
+from tokassay.oracles.spm import SentencePiece
 
 # The oracle runs in this process here, so that a dozen contracts cost no dozen hosts: on documents that it cannot be
 # slow on.
@@ -60,6 +69,11 @@ def _has_special(contract: Contract, document: bytes) -> bool:
     return any(text.encode() in document for text in texts)
 
 
+def _whitespaces(contract: Contract) -> tuple[Any, ...]:
+    """What a normalizer of pieces may do to white space."""
+    return ((), ("collapse",)) if contract.algorithm in PIECES else ()
+
+
 # In the pipeline's order, so that the first that fits is the first stage that differs.
 AXES = (
     Axis(
@@ -71,12 +85,17 @@ AXES = (
         lambda old, new: f"with the byte policy {new} instead of {old}",
     ),
     Axis(
-        "normalizer", "normalize", lambda c: ("none", "nfc"), lambda c, d: not d.isascii(),
+        "normalizer", "normalize", lambda c: ("none",) if c.algorithm in PIECES else ("none", "nfc"),
+        lambda c, d: c.algorithm in PIECES or not d.isascii(),
         lambda old, new: "without a normalizer" if new == "none" else f"with {new.upper()}",
     ),
     Axis(
+        "whitespace", "normalize", _whitespaces, lambda c, d: b" " in d or c.normalizer == "charsmap",
+        lambda old, new: f"with white space {' and '.join(new) or 'kept'} instead of {' and '.join(old) or 'kept'}",
+    ),
+    Axis(
         "normalization", "normalize", lambda c: NORMALIZATION_VERSIONS,
-        lambda c, d: c.normalizer != "none" and not d.isascii(),
+        lambda c, d: c.normalizer == "nfc" and not d.isascii(),
         lambda old, new: f"with a normalizer of Unicode {new}",
     ),
     Axis(
@@ -84,20 +103,26 @@ AXES = (
         lambda old, new: f"with{'' if new else 'out'} a space put before the text (add_prefix_space)",
     ),
     Axis(
-        "unicode", "classify", lambda c: UNICODE_VERSIONS, lambda c, d: domain_of(d) != NEUTRAL,
+        "unicode", "classify", lambda c: UNICODE_VERSIONS,
+        lambda c, d: c.algorithm not in PIECES and domain_of(d) != NEUTRAL,
         lambda old, new: f"with Unicode {new} instead of {old}",
     ),
     Axis(
         "pretokenizer", "pretokenize", lambda c: ((), *((each,) for each in known.patterns().values())),
-        lambda c, d: c.algorithm != GREEDY,
+        lambda c, d: c.algorithm != GREEDY and c.algorithm not in PIECES,
         lambda old, new: f"with the pretokenizer {_pattern(new)}" if new else "without a pretokenizer",
     ),
     Axis(
-        "ignore_merges", "lookup", lambda c: (True, False), lambda c, d: c.algorithm != GREEDY,
+        "ignore_merges", "lookup", lambda c: (True, False),
+        lambda c, d: c.algorithm != GREEDY and c.algorithm not in PIECES,
         lambda old, new: f"with whole pieces {'' if new else 'not '}looked up before merging (ignore_merges)",
     ),
     Axis(
-        "algorithm", "merge", lambda c: (GREEDY,), lambda c, d: True,
+        "byte_fallback", "lookup", lambda c: (True, False), lambda c, d: c.algorithm in PIECES,
+        lambda old, new: f"with{'' if new else 'out'} byte fallback",
+    ),
+    Axis(
+        "algorithm", "merge", lambda c: PIECES if c.algorithm in PIECES else (GREEDY,), lambda c, d: True,
         lambda old, new: f"with the algorithm {new} instead of {old}",
     ),
 )  # fmt: skip
@@ -118,7 +143,7 @@ def neighbours(contract: Contract, document: bytes) -> Iterator[tuple[Axis, Cont
                 yield axis, replace(contract, **{axis.field: value})
 
 
-def answer(oracle: Oracle | None, document: bytes) -> Answer | None:
+def answer(oracle: Oracle | SentencePiece | None, document: bytes) -> Answer | None:
     """(outcome, ids) of an oracle: outcome is `ids` or `reject`. None where the document is not modelled."""
     try:
         return None if oracle is None else ("ids", tuple(oracle.encode(document)))
@@ -128,10 +153,10 @@ def answer(oracle: Oracle | None, document: bytes) -> Answer | None:
         return None
 
 
-def oracle_of(contract: Contract, loaded: Loaded) -> Oracle | None:
+def oracle_of(contract: Contract, loaded: Loaded) -> Oracle | SentencePiece | None:
     """The oracle under a contract, in this process; None where it is not modelled."""
     try:
-        return Oracle(contract.to_json(), loaded.vocabulary.tokens, loaded.vocabulary.merges)
+        return oracle_here(contract, loaded)
     except (Unsupported, OracleError):
         return None
 

@@ -18,11 +18,14 @@ from typing import Any
 from tokassay.harness.errors import InputError
 
 GREEDY = "greedy-longest"
-ALGORITHMS = ("bpe-ranks", "bpe-pairs", GREEDY, "opaque")
+BPE_SCORES, UNIGRAM = "bpe-scores", "unigram-viterbi"
+PIECES = (BPE_SCORES, UNIGRAM)  # SentencePiece's, over pieces with scores
+ALGORITHMS = ("bpe-ranks", "bpe-pairs", GREEDY, *PIECES, "opaque")
 # Steps of a normalizer; a contract has "none", or some of them in their order, joined by "+".
-NORMALIZER_STEPS = ("nfc", "nfkc", "lowercase", "prepend-metaspace", "metaspace")
-UNICODE_STEPS = ("nfc", "nfkc", "lowercase")  # those that a Unicode version has a say in
+NORMALIZER_STEPS = ("nfc", "nfkc", "prepend-metaspace", "metaspace", "charsmap")
+UNICODE_STEPS = ("nfc", "nfkc")  # those that a Unicode version has a say in
 GAPS = ("kept", "dropped")
+WHITESPACE = ("collapse", "literal", "suffix")
 SPECIAL_POLICIES = ("off", "on")
 UNICODE_VERSIONS = ("15.0", "15.1", "16.0", "17.0")
 # From 4.1 on, a version's NFC is a later one's without the characters that it lacks (UAX #15, stability).
@@ -49,7 +52,9 @@ class Contract:
     gaps as pieces. `specials` "off" makes the text of every special and added token ordinary text; "on"
     matches `special_tokens` and `added_tokens` leftmost, then longest, before the pretokenizer.
     `post_processor` is named and never applied. `unknown` is the id of a byte at which no token starts, which is
-    then lost; None (and no field of the JSON object) where there is no such byte, or where it is an error.
+    then lost; None (and no field of the JSON object) where there is no such byte, or where it is an error. Of pieces
+    it is the id of what no piece is found for, and `whitespace` (no field where it is empty) says what their normalizer
+    does to white space: "collapse", "literal", "suffix".
     `normalization` is the Unicode version of the normalizer; None (and no field) where it is `unicode`.
     `byte_fallback` means that merging begins with characters and not with bytes; a character that is no token is
     the tokens `<0x00>` to `<0xFF>` of its bytes. `end_of_word` is what the last byte of each piece is written with
@@ -71,6 +76,7 @@ class Contract:
     unknown: int | None = None
     end_of_word: str = ""
     gaps: str = "kept"
+    whitespace: tuple[str, ...] = ()
     unicode: str = field(default=DEFAULT_UNICODE)
     byte_policy: str = field(default=DEFAULT_BYTE_POLICY)
     normalization: str | None = None
@@ -122,9 +128,10 @@ class Contract:
     ) -> Contract:
         """The same contract under another Unicode version, byte policy, special-token policy or Unicode version of the
         normalizer (None keeps). The last is left out where it says nothing: no normalizer, or `unicode` again."""
+        classless = self.algorithm in PIECES  # the model's own tables say all: no Unicode version has a say
         changed = replace(
             self,
-            unicode=unicode or self.unicode,
+            unicode=self.unicode if classless else unicode or self.unicode,
             byte_policy=byte_policy or self.byte_policy,
             specials=specials or self.specials,
             normalization=normalization or self.normalization,
@@ -174,6 +181,9 @@ def _check(contract: Contract, where: str = "contract") -> None:
             f"normalization is {contract.normalization!r}", where=where,
             remedy=f"use {' | '.join(NORMALIZATION_VERSIONS)}",
         )
+    for word in contract.whitespace:
+        if word not in WHITESPACE:
+            raise InputError(f"whitespace has {word!r}", where=where, remedy="use some of " + ", ".join(WHITESPACE))
     for name in ("ignore_merges", "add_prefix_space", "byte_fallback"):
         if not isinstance(getattr(contract, name), bool):
             raise InputError(f"{name} is {getattr(contract, name)!r}", where=where, remedy="use true or false")
@@ -187,9 +197,10 @@ def canonical_json(value: object) -> bytes:
 
 
 # Fields of later days, and the value under which a contract's JSON has no such field.
-_LEFT_OUT: dict[str, object] = {"unknown": None, "normalization": None, "end_of_word": "", "gaps": "kept"}
+_LEFT_OUT: dict[str, object] = {"unknown": None, "normalization": None, "whitespace": [], "end_of_word": "", "gaps": "kept"}
 _TUPLES: dict[str, Callable[[Any], Any]] = {
     "pretokenizer": lambda items: tuple(str(item) for item in items),
+    "whitespace": lambda items: tuple(str(item) for item in items),
     "special_tokens": lambda items: tuple((str(text), int(number)) for text, number in items),
     "added_tokens": lambda items: tuple((str(t), int(n), tuple(str(f) for f in flags)) for t, n, flags in items),
 }

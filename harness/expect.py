@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from tokassay.harness.blocks import Block
 from tokassay.harness.compare import IDS, Output, leaves
-from tokassay.harness.contract import Contract
+from tokassay.harness.contract import PIECES, Contract
 from tokassay.harness.domains import ordered
 from tokassay.harness.spans import in_characters, summed
 
@@ -27,7 +27,7 @@ TAKES_SPACE = frozenset({"lstrip", "rstrip"})
 
 def own_bytes(contract: Contract) -> bool:
     """Whether the ids' bytes, one after the other, are the document: then texts and spans need no oracle."""
-    if contract.byte_policy not in LOSSLESS or contract.unknown is not None:
+    if contract.byte_policy not in LOSSLESS or contract.unknown is not None or contract.algorithm in PIECES:
         return False
     if contract.specials == "on":
         # Two texts may share an id: o200k_harmony has <|endofprompt|> and <|reserved_200018|>.

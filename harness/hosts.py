@@ -54,7 +54,7 @@ def oracle_spec() -> EngineSpec:
         requirement="tokassay",
         environment="project",
         adapter=Path(str(files("tokassay.oracles").joinpath("adapter.py"))),
-        algorithms=("bpe-ranks", "bpe-pairs", "greedy-longest"),
+        algorithms=("bpe-ranks", "bpe-pairs", "greedy-longest", "bpe-scores", "unigram-viterbi"),
         byte_policy=ASKED,
         unicode=ASKED,
         specials=("off", "on"),
@@ -91,7 +91,8 @@ def target(text: str, asked: Contract, roster: Mapping[str, EngineSpec], where: 
     declared = {
         field: value
         for field, value in (
-            ("byte_policy", spec.byte_policy), ("unicode", spec.unicode), ("normalization", spec.normalizes_by or ASKED)
+            ("byte_policy", spec.policy(asked.algorithm)), ("unicode", spec.unicode),
+            ("normalization", spec.normalizes_by or ASKED),
         )
         if value != ASKED
     }

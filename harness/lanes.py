@@ -132,9 +132,7 @@ class Lanes:
 
     def _lane(self, spec: EngineSpec, vocabulary: Vocabulary, asked: Contract) -> Lane:
         # "asked": an engine that can be told the variant, as ours can; the others have the one they declare.
-        policy = spec.byte_policy
-        if asked.specials == "on":
-            policy = spec.byte_policies.get("specials", policy)
+        policy = spec.policy(asked.algorithm, asked.specials)
         contract = asked.with_variants(
             unicode=None if spec.unicode == "asked" else spec.unicode,
             byte_policy=None if policy == "asked" else policy,
@@ -256,6 +254,7 @@ def shown(loaded: Loaded) -> str:
     parts += [f"{len(c.special_tokens)} special tokens"] if c.special_tokens else []
     parts += [f"{len(c.added_tokens)} added tokens"] if c.added_tokens else []
     parts += [name for name in ("ignore_merges", "add_prefix_space", "byte_fallback") if getattr(c, name)]
+    parts += [f"white space {' '.join(c.whitespace)}"] if c.whitespace else []
     parts += [f"post-processor {c.post_processor}, not applied"] if c.post_processor != "none" else []
     return ", ".join(parts)
 

@@ -11,8 +11,17 @@ from hashlib import sha256
 from pathlib import Path
 
 from tokassay.corpora import fetch
-from tokassay.harness import known, vocab_cray, vocab_gpt2, vocab_hf, vocab_js, vocab_tekken, vocab_tiktoken
-from tokassay.harness.contract import GREEDY, Contract
+from tokassay.harness import (
+    known,
+    vocab_cray,
+    vocab_gpt2,
+    vocab_hf,
+    vocab_js,
+    vocab_spm,
+    vocab_tekken,
+    vocab_tiktoken,
+)
+from tokassay.harness.contract import GREEDY, PIECES, Contract
 from tokassay.harness.errors import InputError
 from tokassay.harness.known import Encoding
 from tokassay.harness.parsed import Parsed
@@ -83,14 +92,11 @@ def as_greedy(loaded: Loaded, name: str) -> Loaded:
     """The ordinary tokens of a vocabulary under `greedy-longest`, by the name `name`. Raises InputError."""
     if loaded.contract.algorithm == GREEDY:
         return loaded
-    if loaded.contract.byte_fallback or loaded.contract.end_of_word:
+    symbols = bool(loaded.contract.byte_fallback or loaded.contract.end_of_word)
+    if loaded.contract.algorithm in ("opaque", *PIECES) or symbols:
+        reasons = "; ".join(loaded.unmodelled) or "they are pieces of normalized text"
         raise InputError(
-            "its tokens are texts of a normalizer, or have a suffix, and are no bytes of a document", where=name,
-            remedy=f"give a vocabulary whose tokens are bytes to have it under {GREEDY}",
-        )
-    if loaded.contract.algorithm == "opaque":
-        raise InputError(
-            f"the tokens of this file are not known: {'; '.join(loaded.unmodelled)}", where=name,
+            f"the tokens of this file are not known as bytes: {reasons}", where=name,
             remedy=f"give a vocabulary whose tokens are bytes to have it under {GREEDY}",
         )
     vocabulary = Vocabulary(loaded.vocabulary.tokens, None, loaded.vocabulary.specials)
@@ -180,7 +186,7 @@ def _parse(
         if kind == "tiktoken.json":
             stated = (encoding.normalizer, encoding.unreachable) if encoding else (None, None)
             return vocab_js.parse(data, where, normalizer=stated[0], unreachable=stated[1])
-        return vocab_hf.parse(data, where) if kind == "tokenizer.json" else _sentencepiece()
+        return vocab_hf.parse(data, where) if kind == "tokenizer.json" else vocab_spm.parse(data, where)
     asked = pattern if pattern is not None or encoding is None else encoding.pattern
     split = known.resolve_pattern(asked, where)
     if kind == "vocab.bpe":
@@ -214,10 +220,6 @@ def _parse_pair(
             remedy="name the two files vocab.bpe and encoder.json, or merges.txt and vocab.json",
         )
     return vocab_gpt2.parse(read(pair[0]), read(pair[1]), (str(pair[0]), str(pair[1])), pretokenizer=split)
-
-
-def _sentencepiece() -> Parsed:
-    return Parsed(unmodelled=["SentencePiece model: engines are compared with each other only"])
 
 
 def read(path: Path) -> bytes:

@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from tokassay.engines.dat_greedy.crayfile import GREATEST_ID, pack
+from tokassay.harness import materialize_spm
 from tokassay.harness.alphabet import from_alphabet, to_alphabet
-from tokassay.harness.contract import GREEDY, Contract
+from tokassay.harness.contract import GREEDY, PIECES, Contract
 from tokassay.harness.hf_stages import GPT2_PATTERN, STEPS, decoder_of_characters
 from tokassay.harness.load import Loaded
 from tokassay.harness.vocabulary import Pair, Vocabulary
@@ -28,6 +29,7 @@ from tokassay.harness.vocabulary import Pair, Vocabulary
 HARNESS = "tokassay.harness"
 SOURCES = (
     (HARNESS, "materialize.py"), (HARNESS, "vocabulary.py"), (HARNESS, "alphabet.py"), (HARNESS, "hf_stages.py"),
+    (HARNESS, "materialize_spm.py"), (HARNESS, "vocab_spm.py"),
     ("tokassay.engines.dat_greedy", "crayfile.py"),
 )
 
@@ -41,8 +43,8 @@ def form() -> str:
 
 
 def materialize(loaded: Loaded, contract: Contract, cache_dir: Path) -> dict[str, str]:
-    """Name -> path of "tiktoken", "tokenizer.json", "vocab.bpe", "encoder.json", "dat" (those that can be derived) and
-    "source".
+    """Name -> path of "tiktoken", "tokenizer.json", "vocab.bpe", "encoder.json", "dat", "sentencepiece" (those that can
+    be derived) and "source".
 
     Files lie under `cache_dir/<core digest>-<form>/`, are written whole or not at all, and reused when present with
     the digest that lies beside each. `contract` is `loaded.contract` under any variants and specials policy. The
@@ -51,6 +53,8 @@ def materialize(loaded: Loaded, contract: Contract, cache_dir: Path) -> dict[str
     paths = {"source": str(loaded.source_path.absolute())}  # a host has a working directory of its own
     if contract.algorithm == "opaque":
         return paths
+    if contract.algorithm in PIECES:
+        return paths | materialize_spm.files(loaded, contract, cache_dir / f"{contract.core_digest}-{form()}", _keep)
     folder = cache_dir / f"{contract.core_digest}-{form()}"
     vocabulary = loaded.vocabulary
     if contract.algorithm in ("bpe-ranks", GREEDY):

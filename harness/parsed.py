@@ -26,6 +26,7 @@ class Parsed:
     byte_fallback: bool = False
     end_of_word: str = ""
     gaps: str = "kept"
+    whitespace: tuple[str, ...] = ()
     byte_policy: str = DEFAULT_BYTE_POLICY
     notes: list[str] = field(default_factory=list)
     unmodelled: list[str] = field(default_factory=list)
@@ -49,6 +50,7 @@ class Parsed:
             byte_fallback=self.byte_fallback,
             end_of_word=self.end_of_word,
             gaps=self.gaps,
+            whitespace=self.whitespace,
             byte_policy=self.byte_policy,
         )
         return contract, settled.vocabulary

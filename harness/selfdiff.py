@@ -24,6 +24,7 @@ from tokassay.harness.ask import failure
 from tokassay.harness.blocks import MAX_BYTES, MAX_DOCUMENTS, offsets_of
 from tokassay.harness.budget import Budget
 from tokassay.harness.compare import IDS, Output, differing, joined
+from tokassay.harness.contract import PIECES
 from tokassay.harness.domains import BYTES, domain_of
 from tokassay.harness.errors import AGREED, MISMATCH, NOTHING
 from tokassay.harness.expect import own_bytes
@@ -213,7 +214,7 @@ class Session:
 
     def _derived(self, way: Way, right: Output) -> Row:
         """What decoding and offsets give, against what follows from the documents and the ids of the baseline."""
-        if way is OFFSETS and self.lane.contract.algorithm == "opaque":
+        if way is OFFSETS and self.lane.contract.algorithm in ("opaque", *PIECES):
             return self._tiled(way, right)
         if not own_bytes(self.lane.contract):
             return self._row(way, UNSUPPORTED, detail="the bytes of its ids are not the document")
@@ -242,9 +243,9 @@ class Session:
         return Output(np.zeros(len(texts), np.uint8), counts, np.frombuffer(b"".join(texts), np.uint8), "texts")
 
     def _tiled(self, way: Way, right: Output) -> Row:
-        """Under an opaque contract: that spans follow each other from the first byte to the last, if that is said."""
+        """Where the bytes of ids are not the document: that spans follow each other from its first byte to its last."""
         if not self.hello.get("tiles"):
-            return self._row(way, UNSUPPORTED, detail="nothing is promised of its offsets under an opaque contract")
+            return self._row(way, UNSUPPORTED, detail="nothing is promised of its offsets under this contract")
         picked = np.flatnonzero((right.status == IDS) & (right.counts > 0))
         if not len(picked):
             return self._row(way, UNSUPPORTED, detail="the corpus has no document for it")

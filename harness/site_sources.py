@@ -25,11 +25,13 @@ from tokassay.harness.contract import Contract
 from tokassay.harness.differ import Side
 from tokassay.harness.errors import InputError
 from tokassay.harness.load import Loaded, load_vocabulary
+from tokassay.harness.oracle_here import oracle_here
 from tokassay.harness.sidebyside import side_by_side, to_json
 from tokassay.harness.sides import spans_of
 from tokassay.harness.vectors import ENCODE, Vector, load_all
 from tokassay.oracles.errors import OracleError, Reject
 from tokassay.oracles.oracle import Oracle
+from tokassay.oracles.spm import SentencePiece
 from tokassay.reports.site.sources import Engine, Fault, Known, Sources
 from tokassay.reports.site.sources import Vector as Shown
 
@@ -215,7 +217,7 @@ class Traces:
     made: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     without: dict[str, str] = field(default_factory=dict)
     _loaded: dict[str, Loaded] = field(default_factory=dict)
-    _oracles: dict[tuple[str, str], Oracle] = field(default_factory=dict)
+    _oracles: dict[tuple[str, str], Oracle | SentencePiece] = field(default_factory=dict)
 
     def of_divergences(self, found: Iterable[Divergence]) -> None:
         """Ask both sides of each divergence again, until the time is up."""
@@ -296,8 +298,7 @@ class Traces:
         """What the oracle does, asked in this process: it is ours, and the document is small."""
         key = contract.digest, loaded.contract.digest
         if key not in self._oracles:
-            held = loaded.vocabulary
-            self._oracles[key] = Oracle(contract.to_json(), held.tokens, held.merges)
+            self._oracles[key] = oracle_here(contract, loaded)
         oracle = self._oracles[key]
         ids = tuple(oracle.encode(document))
         tokens = tuple(map(loaded.vocabulary.ids().get, ids))

@@ -7,7 +7,7 @@ from importlib.metadata import version as distribution_version
 from pathlib import Path
 from typing import Any
 
-from tokassay.oracles import errors, vocabfiles
+from tokassay.oracles import errors, spm, spm_file, vocabfiles
 from tokassay.oracles.decisions import Decision
 from tokassay.oracles.oracle import Oracle
 
@@ -24,7 +24,7 @@ class Adapter:
     offset_unit = "bytes"
 
     def __init__(self) -> None:
-        self._oracle: Oracle | None = None
+        self._oracle: Oracle | spm.SentencePiece | None = None
 
     def version(self) -> str:
         """The version of the package that it is a part of."""
@@ -33,8 +33,12 @@ class Adapter:
     def load(
         self, contract: Mapping[str, Any], files: Mapping[str, str], threads: int, options: Mapping[str, Any]
     ) -> None:
-        """Read the vocabulary that the contract's algorithm needs: ranks, or tokens and merges."""
+        """Read the vocabulary that the contract's algorithm needs: ranks, tokens and merges, or a model's pieces."""
         try:
+            if contract.get("algorithm") in spm.ALGORITHMS:
+                model = spm_file.read_model(Path(files.get("sentencepiece", files["source"])))
+                self._oracle = spm.SentencePiece(contract, spm.Tables(model))
+                return
             added = [text for name in ("special_tokens", "added_tokens") for text, *_ in contract.get(name, ())]
             whole = bool(contract.get("ignore_merges"))
             suffix = str(contract.get("end_of_word", ""))
@@ -46,7 +50,7 @@ class Adapter:
         except errors.Unsupported as error:
             raise Unsupported(str(error)) from None
 
-    def _loaded(self) -> Oracle:
+    def _loaded(self) -> Oracle | spm.SentencePiece:
         if self._oracle is None:
             raise errors.OracleError("nothing is loaded", where="adapter", remedy="send load first")
         return self._oracle

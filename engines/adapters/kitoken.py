@@ -26,8 +26,8 @@ class Adapter:
         return version("kitoken")
 
     def load(self, contract: dict[str, Any], files: dict[str, str], threads: int, options: dict[str, Any]) -> None:
-        if contract["algorithm"] == "opaque" and not files["source"].endswith(".json"):
-            self.tokenizer = kitoken.Kitoken.from_sentencepiece_file(files["source"])
+        if "sentencepiece" in files or (contract["algorithm"] == "opaque" and not files["source"].endswith(".json")):
+            self.tokenizer = kitoken.Kitoken.from_sentencepiece_file(files.get("sentencepiece", files["source"]))
         elif "tokenizer.json" in files or contract["algorithm"] == "opaque":
             self.tokenizer = kitoken.Kitoken.from_tokenizers_file(files.get("tokenizer.json", files["source"]))
         else:

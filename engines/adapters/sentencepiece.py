@@ -18,7 +18,7 @@ class Adapter:
     """Takes `bytes` and never a lenient `str`, so that what is ill-formed is the engine's to replace, not ours."""
 
     name = "sentencepiece"
-    operations = ("encode", "encode_batch", "offsets", "encode_spans")
+    operations = ("encode", "encode_batch", "decode", "offsets", "encode_spans")
     stages = ("normalize", "lookup")
     forms: ClassVar = {"str": bytes.decode}
     tiles = True  # sentencepiece.proto: the surfaces of the pieces, one after the other, are the text
@@ -28,13 +28,14 @@ class Adapter:
         return str(sentencepiece.__version__)
 
     def load(self, contract: dict[str, Any], files: dict[str, str], threads: int, options: dict[str, Any]) -> None:
-        if contract["algorithm"] != "opaque":
+        if contract["algorithm"] not in ("bpe-scores", "unigram-viterbi", "opaque"):
             raise Unsupported("sentencepiece reads only its own model files")
         self.threads = threads
         self.chunk_len = options.get("chunk_len")  # characters: cut into chunks for a pool of threads
         # Tried, not told by the name: Mistral's models end in .model.v1. A JSON file would be a parse error too.
+        path = files.get("sentencepiece") or files.get("source", "")
         try:
-            self.processor = sentencepiece.SentencePieceProcessor(model_file=files.get("source", ""))
+            self.processor = sentencepiece.SentencePieceProcessor(model_file=path)
         except (RuntimeError, OSError) as error:
             raise Unsupported(f"sentencepiece reads only its own model files: {error}") from None
 
@@ -51,6 +52,9 @@ class Adapter:
     def encode_batch(self, items: list[bytes], threads: int) -> list[list[int]]:
         return self.processor.encode(items, num_threads=threads)  # type: ignore[no-any-return]
 
+    def decode(self, ids: list[int]) -> bytes:
+        return self.processor.decode(ids).encode()  # type: ignore[no-any-return]
+
     def offsets(self, item: bytes) -> list[tuple[int, int]]:
         return self.processor.encode(item, out_type="offset_mapping")["offsets"]  # type: ignore[no-any-return]
 
@@ -61,13 +65,13 @@ class Adapter:
         """What its normalizer made, by the byte each made one comes from, and the pieces with the bytes behind them."""
         normal, origin = self.processor.normalize(document, with_offsets=True)
         normal, found = normal.encode() if isinstance(normal, str) else normal, []
-        edges = sorted({*origin, len(document)})
-        for start, end in pairwise(edges):
+        for start, end in pairwise(sorted({0, *origin, len(document)})):
             made = b"".join(normal[n : n + 1] for n, at in enumerate(origin[: len(normal)]) if at == start)
             # A space that is written as a block is none the less a space.
             plain = document[start:end].replace(b" ", SPACE)
-            if start == 0 and made.startswith(SPACE) and (made == SPACE + plain or not plain.startswith(SPACE)):
-                found.append(record("normalize", "prefix space", 0, 0))
+            first = bool(origin) and start == origin[0]
+            if first and made.startswith(SPACE) and (made == SPACE + plain or not plain.startswith(SPACE)):
+                found.append(record("normalize", "prefix space", start, start))
                 made = made[len(SPACE) :]
             if made != plain:
                 found.append(record("normalize", "Normalize", start, end))

@@ -26,7 +26,7 @@ class Adapter:
     def load(self, contract: dict[str, Any], files: dict[str, str], threads: int, options: dict[str, Any]) -> None:
         if "tokenizer.json" not in files:
             raise Unsupported("tokie needs a tokenizer.json, and none can be derived from this vocabulary")
-        self.pool = threads
+        self.pool, self.pieces = threads, contract["algorithm"] in ("bpe-scores", "unigram-viterbi")
         self.tokenizer = tokie.Tokenizer.from_json(files["tokenizer.json"])
 
     def prepare(self, document: bytes) -> str:
@@ -46,7 +46,12 @@ class Adapter:
     batch_list = encode_batch
 
     def decode(self, ids: list[int]) -> bytes:
-        return self.tokenizer.decode_bytes(ids)  # type: ignore[no-any-return]
+        if not self.pieces:
+            return self.tokenizer.decode_bytes(ids)  # type: ignore[no-any-return]
+        text = self.tokenizer.decode(ids)  # decode_bytes gives pieces as they are, without the decoder's stages
+        if text is None:
+            raise ValueError("Tokenizer.decode gives None")
+        return text.encode()  # type: ignore[no-any-return]
 
     def offsets(self, item: str) -> list[tuple[int, int]]:
         return self.tokenizer.encode_with_offsets(item, False).offsets  # type: ignore[no-any-return]

@@ -89,7 +89,7 @@ def test_pretokenizers_that_are_modelled(tmp_path: Path, stage: Any, patterns: t
         ({"pre_tokenizer": sequence(OWN, split())}, "does not end in ByteLevel"),
         ({"pre_tokenizer": sequence(OWN, OWN)}, "pre_tokenizer.pretokenizers[0]: ByteLevel is not modelled"),
         ({"pre_tokenizer": sequence(split(behavior="Removed"), LEVEL)}, "behavior Removed"),
-        ({"pre_tokenizer": sequence(split(behavior="MergedWithNext", invert=True), LEVEL)}, "MergedWithNext and invert"),
+        ({"pre_tokenizer": sequence(split(behavior="MergedWithNext", invert=True), LEVEL)}, "MergedWithNext and inv"),
         (
             {"pre_tokenizer": sequence(split("x", behavior="Removed", invert=True), split("y"), LEVEL)},
             "gaps are dropped between the matches of one pattern and not of another",

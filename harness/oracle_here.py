@@ -1,0 +1,25 @@
+"""The oracle in this process, for small documents: a host costs a start for each contract."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+from tokassay.harness.contract import PIECES, Contract
+from tokassay.harness.load import Loaded, read
+from tokassay.oracles import spm, spm_file
+from tokassay.oracles.oracle import Oracle
+
+
+def oracle_here(contract: Contract, loaded: Loaded) -> Oracle | spm.SentencePiece:
+    """The oracle of `contract` over a vocabulary. Raises Unsupported for what is not modelled, OracleError."""
+    if contract.algorithm in PIECES:
+        return spm.SentencePiece(contract.to_json(), _tables(loaded.source_path, loaded.file_sha256))
+    held = loaded.vocabulary
+    return Oracle(contract.to_json(), held.tokens, held.merges)
+
+
+@lru_cache(maxsize=2)
+def _tables(path: Path, _digest: str) -> spm.Tables:
+    """A model by the oracle's own reader, once for all the contracts that are asked of it."""
+    return spm.Tables(spm_file.parse(read(path)))
