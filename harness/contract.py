@@ -197,7 +197,9 @@ def canonical_json(value: object) -> bytes:
 
 
 # Fields of later days, and the value under which a contract's JSON has no such field.
-_LEFT_OUT: dict[str, object] = {"unknown": None, "normalization": None, "whitespace": [], "end_of_word": "", "gaps": "kept"}
+_LEFT_OUT: dict[str, object] = {
+    "unknown": None, "normalization": None, "whitespace": [], "end_of_word": "", "gaps": "kept",
+}  # fmt: skip
 _TUPLES: dict[str, Callable[[Any], Any]] = {
     "pretokenizer": lambda items: tuple(str(item) for item in items),
     "whitespace": lambda items: tuple(str(item) for item in items),
