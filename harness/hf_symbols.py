@@ -56,7 +56,7 @@ def read_characters(
     kept, notes = unique_merges(pairs, tokens)
     parsed.notes += [*notes, *_dead(dead)]
     needed = ignore_merges and bool(unreachable_by_pairs(tokens, kept, characters))
-    parsed.settled = Settled(Vocabulary(tokens, kept, added.texts() | dead, characters), "bpe-pairs", needed)
+    parsed.settled = Settled(Vocabulary(tokens, kept, added.texts() | dead, symbols=characters), "bpe-pairs", needed)
     parsed.byte_fallback = True
     parsed.special_tokens, parsed.added_tokens = added.specials, added.others
 
@@ -146,5 +146,5 @@ def settle_words(
         return
     pairs, notes = unique_merges(listed, tokens)
     parsed.notes += [*notes, *_dead(dead)]
-    parsed.settled = Settled(Vocabulary(tokens, pairs, added | dead, ends(ending)), "bpe-pairs", False)
+    parsed.settled = Settled(Vocabulary(tokens, pairs, added | dead, symbols=ends(ending)), "bpe-pairs", False)
     parsed.end_of_word = suffix

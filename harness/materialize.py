@@ -179,14 +179,14 @@ def tokenizer_json(vocabulary: Vocabulary, merges: tuple[Pair, ...], contract: C
     rows = sorted((number, token) for token, number in vocabulary.tokens.items() if token)
     ids = {spelled(token): number for number, token in rows}
     if contract.byte_fallback:
-        # The unknown token must be there, though nothing is unknown; and ids of special texts must not be free.
+        # What no merge makes keeps its id. The unknown token is not named: with byte fallback nothing is unknown, and
+        # some libraries want the named one among the added tokens, where its text would be matched.
         ids |= {text: number for text, number in vocabulary.specials.items() if text not in ids}
     added = _added(contract)
     for row in added:
         # In the model's vocabulary too: otherwise the library numbers it on from the vocabulary's size, gaps
         # ignored.
         ids.setdefault(row["content"], row["id"])
-    unknown = next((text for text in ("<unk>", "[UNK]") if contract.byte_fallback and text in ids), None)
     root = {
         "version": "1.0",
         "truncation": None,
@@ -199,7 +199,7 @@ def tokenizer_json(vocabulary: Vocabulary, merges: tuple[Pair, ...], contract: C
         "model": {
             "type": "BPE",
             "dropout": None,
-            "unk_token": unknown,
+            "unk_token": None,
             "continuing_subword_prefix": None,
             "end_of_word_suffix": contract.end_of_word or None,
             "fuse_unk": contract.byte_fallback,

@@ -33,7 +33,7 @@ class Vocabulary:
     tokens: Mapping[bytes, int]
     merges: tuple[Pair, ...] | None
     specials: Mapping[str, int]
-    symbols: Callable[[bytes], list[bytes]] = field(default=single_bytes, compare=False)
+    symbols: Callable[[bytes], list[bytes]] = field(default=single_bytes, compare=False, kw_only=True)
 
     def canonical(self) -> bytes:
         """Lines `T <id> <hex>` by id, then `M <hex> <hex>` in merge order where there are merges, then `S
