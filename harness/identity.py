@@ -32,9 +32,10 @@ NONE = "none"
 
 @dataclass(frozen=True)
 class Identity:
-    """Digests (64 hex digits) of a vocabulary's tokens, merge order ("none" where nothing is merged) and special
-    tokens, and the numbers of tokens and special tokens."""
+    """A contract's algorithm; digests (64 hex digits) of a vocabulary's tokens, merge order ("none" where nothing is
+    merged) and special tokens; and the numbers of tokens and special tokens."""
 
+    algorithm: str
     tokens: str
     order: str
     specials: str
@@ -66,7 +67,8 @@ def identity_of(loaded: Loaded) -> Identity | None:
         tokens = sorted((number, token) for token, number in vocabulary.tokens.items())
         specials = sorted((number, text.encode("utf-8")) for text, number in vocabulary.specials.items())
     order = _order(loaded.contract.algorithm, vocabulary, tokens)
-    return Identity(_digest(tokens), order, _digest(specials), len(tokens), len(specials))
+    algorithm = loaded.contract.algorithm
+    return Identity(algorithm, _digest(tokens), order, _digest(specials), len(tokens), len(specials))
 
 
 def _digest(rows: Iterable[tuple[int, bytes]]) -> str:
@@ -140,17 +142,20 @@ def described(loaded: Loaded) -> dict[str, Any]:
     identity = identity_of(loaded)
     if identity is None:
         reasons = "; ".join(loaded.unmodelled)
-        return {"identity": None, "alike": [], "mislabelled": None, "says": [f"its tokens are not known: {reasons}"]}
+        says = [f"its tokens are not known: {reasons}"]
+        return {"identity": None, "known": False, "alike": [], "mislabelled": None, "says": says}
     found = [each for each in alike(identity) if each.name != loaded.name]
     label = mislabelled(loaded, identity)
     says = [sentence(identity, each) for each in found]
-    if not found and loaded.name not in identities():
-        says.append("no known vocabulary has these tokens")
-    if label is not None and found:
-        what = "tokens and merges" if found[0].order else "tokens"
-        says.append(f"its name says {label[0]} ({label[1]}); its {what} are those of {found[0].name}")
+    if not found:
+        alone = loaded.name in identities()
+        says.append("no other known vocabulary has these tokens" if alone else "no known vocabulary has these tokens")
+    if label is not None:
+        likest = next(each for each in alike(identity) if each.name == loaded.name or loaded.name not in identities())
+        what = "tokens and merges" if likest.order else "tokens"
+        says.append(f"its name says {label[0]} ({label[1]}); its {what} are those of {likest.name}")
     return {
-        "identity": asdict(identity), "alike": [asdict(each) for each in found],
+        "identity": asdict(identity), "known": bool(alike(identity)), "alike": [asdict(each) for each in found],
         "mislabelled": label[0] if label else None, "says": says,
     }  # fmt: skip
 

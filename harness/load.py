@@ -66,7 +66,7 @@ def load_vocabulary(
     if bare and algorithm in OTHER_ALGORITHMS:
         if pattern is not None:
             raise InputError(f"{algorithm} has no pretokenizer", where="--pattern", remedy="leave it out")
-        return as_greedy(load_vocabulary(bare, pattern=_any_pattern(bare), specials=specials), str(name_or_path))
+        return as_greedy(load_vocabulary(bare, pattern=any_pattern(bare), specials=specials), str(name_or_path))
     encoding = known.find(str(name_or_path))
     if encoding is not None:
         return _load_known(encoding, pattern, specials)
@@ -107,7 +107,7 @@ def as_greedy(loaded: Loaded, name: str) -> Loaded:
     return replace(loaded, name=name, contract=contract, vocabulary=vocabulary)
 
 
-def _any_pattern(name: str) -> str | None:
+def any_pattern(name: str) -> str | None:
     """A pattern for a file that does not say one, where it will not be used."""
     path = Path(name)
     asks = known.find(name) is None and path.is_file() and detect(read(path), path) in ("tiktoken", "vocab.bpe")
