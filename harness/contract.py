@@ -22,7 +22,7 @@ BPE_SCORES, UNIGRAM = "bpe-scores", "unigram-viterbi"
 PIECES = (BPE_SCORES, UNIGRAM)  # SentencePiece's, over pieces with scores
 ALGORITHMS = ("bpe-ranks", "bpe-pairs", GREEDY, *PIECES, "opaque")
 # Steps of a normalizer; a contract has "none", or some of them in their order, joined by "+".
-NORMALIZER_STEPS = ("nfc", "nfkc", "prepend-metaspace", "metaspace", "charsmap")
+NORMALIZER_STEPS = ("nfc", "nfkc", "lowercase-each", "prepend-metaspace", "metaspace", "charsmap")
 UNICODE_STEPS = ("nfc", "nfkc")  # those that a Unicode version has a say in
 GAPS = ("kept", "dropped")
 WHITESPACE = ("collapse", "literal", "suffix")
@@ -106,6 +106,11 @@ class Contract:
     def normalizes_by(self) -> str:
         """The Unicode version of the normalizer."""
         return self.normalization or self.unicode
+
+    @property
+    def byte_level(self) -> bool:
+        """Whether pieces are all of a text and merging begins with their bytes, so that tokens are bytes of it."""
+        return not self.byte_fallback and not self.end_of_word and self.gaps == "kept"
 
     @property
     def steps(self) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ METASPACE = "\u2581"
 STEPS: dict[str, dict[str, Any]] = {
     "nfc": {"type": "NFC"},
     "nfkc": {"type": "NFKC"},
+    "lowercase-each": {"type": "Lowercase"},
     "prepend-metaspace": {"type": "Prepend", "prepend": METASPACE},
     "metaspace": {"type": "Replace", "pattern": {"String": " "}, "content": METASPACE},
 }

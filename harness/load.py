@@ -13,6 +13,7 @@ from pathlib import Path
 from tokassay.corpora import fetch
 from tokassay.harness import (
     known,
+    vocab_clip,
     vocab_cray,
     vocab_gpt2,
     vocab_hf,
@@ -27,7 +28,7 @@ from tokassay.harness.known import Encoding
 from tokassay.harness.parsed import Parsed
 from tokassay.harness.vocabulary import Vocabulary
 
-FORMATS = ("tiktoken", "vocab.bpe", "tokenizer.json", "tekken", "tiktoken.json", "sentencepiece", "cray")
+FORMATS = ("tiktoken", "vocab.bpe", "tokenizer.json", "tekken", "tiktoken.json", "clip", "sentencepiece", "cray")
 # Asked for behind a vocabulary's name: its tokens under another algorithm than its file means.
 OTHER_ALGORITHMS = (GREEDY,)
 MAX_FILE = 1 << 30
@@ -92,8 +93,7 @@ def as_greedy(loaded: Loaded, name: str) -> Loaded:
     """The ordinary tokens of a vocabulary under `greedy-longest`, by the name `name`. Raises InputError."""
     if loaded.contract.algorithm == GREEDY:
         return loaded
-    symbols = bool(loaded.contract.byte_fallback or loaded.contract.end_of_word)
-    if loaded.contract.algorithm in ("opaque", *PIECES) or symbols:
+    if loaded.contract.algorithm in ("opaque", *PIECES) or not loaded.contract.byte_level:
         reasons = "; ".join(loaded.unmodelled) or "they are pieces of normalized text"
         raise InputError(
             f"the tokens of this file are not known as bytes: {reasons}", where=name,
@@ -151,6 +151,8 @@ def _load_file(
 ) -> Loaded:
     data = read(path)
     digest = sha256(data).hexdigest()
+    if encoding is not None and digest != encoding.sha256 and path.suffix == ".gz":
+        digest = sha256(path.read_bytes()).hexdigest()  # a catalogue's SHA-256 is that of the file as it came
     if encoding is not None and digest != encoding.sha256:
         raise InputError(
             f"SHA-256 is {digest}, should be {encoding.sha256}",
@@ -172,7 +174,7 @@ def _parse(
     specials: Mapping[str, int] | None,
 ) -> Parsed:
     where = str(path)
-    if kind in ("tokenizer.json", "tekken", "tiktoken.json", "sentencepiece", "cray"):
+    if kind in ("tokenizer.json", "tekken", "tiktoken.json", "clip", "sentencepiece", "cray"):
         if pattern is not None or specials is not None:
             raise InputError(
                 f"a {kind} file brings its own pattern and special tokens",
@@ -183,6 +185,8 @@ def _parse(
             return vocab_cray.parse(data, where)
         if kind == "tekken":
             return vocab_tekken.parse(data, where)
+        if kind == "clip":
+            return vocab_clip.parse(data, where)
         if kind == "tiktoken.json":
             stated = (encoding.normalizer, encoding.unreachable) if encoding else (None, None)
             return vocab_js.parse(data, where, normalizer=stated[0], unreachable=stated[1])
@@ -247,6 +251,8 @@ def detect(data: bytes, path: Path) -> str:
         raise InputError("the file is empty", where=str(path), remedy="fetch it again")
     if data.startswith(vocab_cray.MAGIC):
         return "cray"
+    if data.startswith(vocab_clip.HEAD):
+        return "clip"
     pair = vocab_gpt2.partner(path)
     head = data[:4096].lstrip()
     if head.startswith(b"{"):

@@ -1,6 +1,7 @@
 """Normalizers: `none`, or steps joined by "+", each done to what the one before left.
 
 nfc, nfkc          Unicode Normalization Forms C and KC (UAX #15) of a stated Unicode version
+lowercase-each     the lower case of each character by itself
 metaspace          each U+0020 becomes U+2581
 prepend-metaspace  U+2581 is put before a text that is not empty, whatever it begins with
 
@@ -25,10 +26,11 @@ from functools import cache, cached_property
 from importlib.resources import files
 
 from tokassay.oracles.bytepolicy import Scanned, prefixed
+from tokassay.oracles.casing import Casing, casing
 from tokassay.oracles.errors import OracleError, Unsupported
 
 FORMS = {"nfc": False, "nfkc": True}  # whether compatibility mappings count
-STEPS = (*FORMS, "metaspace", "prepend-metaspace")
+STEPS = (*FORMS, "lowercase-each", "metaspace", "prepend-metaspace")
 METASPACE = "\u2581"
 
 # A character, or a byte that is none and that nothing happens to.
@@ -218,20 +220,25 @@ def steps(normalizer: str) -> tuple[str, ...]:
     return named
 
 
-def normalize(text: str, normalizer: str, version: str) -> str:
+def normalize(text: str, normalizer: str, version: str, cases: str = "") -> str:
     """The normalized text; Unsupported for an unknown normalizer."""
-    return normalized(Scanned(text, text.encode("utf-8")), normalizer, version)[0].text
+    return normalized(Scanned(text, text.encode("utf-8")), normalizer, version, cases)[0].text
 
 
-def normalized(scanned: Scanned, normalizer: str, version: str) -> tuple[Scanned, list[tuple[int, int]]]:
+def normalized(
+    scanned: Scanned, normalizer: str, version: str, cases: str = ""
+) -> tuple[Scanned, list[tuple[int, int]]]:
     """(a stretch after the normalizer, the spans of the document that it changed, in order of its steps).
 
+    `version` is the Unicode version of normal forms, `cases` that of lower case, if it is another one.
     Behind each byte of a changed chunk stands the whole chunk of the document; behind a prepended character, nothing.
     """
     changed: list[tuple[int, int]] = []
     for step in steps(normalizer):
         if step in FORMS:
             scanned, spans = _formed(scanned, normalization(version, compatible=FORMS[step]))
+        elif step == "lowercase-each":
+            scanned, spans = _lowered(scanned, casing(cases or version))
         elif step == "metaspace":
             scanned, spans = _metaspaced(scanned)
         else:
@@ -243,7 +250,22 @@ def normalized(scanned: Scanned, normalizer: str, version: str) -> tuple[Scanned
 
 def composes(normalizer: str) -> bool:
     """Whether one of the steps can put a character in the place of others, so that spans are of chunks."""
-    return any(step in FORMS for step in steps(normalizer))
+    return any(step in FORMS or step == "lowercase-each" for step in steps(normalizer))
+
+
+def _lowered(scanned: Scanned, table: Casing) -> tuple[Scanned, list[tuple[int, int]]]:
+    starts = scanned.character_starts()
+    edits = [
+        (at, at + 1, [(part, False) for part in table.lower[each]])
+        for at, each in enumerate(scanned.text)
+        if each in table.lower and not _is_byte(starts, at, each)
+    ]
+    return _edited(scanned, starts, edits) if edits else (scanned, [])
+
+
+def _is_byte(starts: Sequence[int], at: int, character: str) -> bool:
+    """Whether what stands there is a byte that is no character, under `byte-alphabet`."""
+    return starts[at + 1] - starts[at] == 1 and not character.isascii()
 
 
 def _metaspaced(scanned: Scanned) -> tuple[Scanned, list[tuple[int, int]]]:
@@ -256,10 +278,7 @@ def _formed(scanned: Scanned, table: Normalization) -> tuple[Scanned, list[tuple
     if scanned.text.isascii():
         return scanned, []
     starts = scanned.character_starts()
-    units = [
-        (character, starts[at + 1] - starts[at] == 1 and not character.isascii())
-        for at, character in enumerate(scanned.text)
-    ]
+    units = [(character, _is_byte(starts, at, character)) for at, character in enumerate(scanned.text)]
     edits = table.edits(units)
     return _edited(scanned, starts, edits) if edits else (scanned, [])
 

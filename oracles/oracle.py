@@ -63,8 +63,9 @@ class Oracle:
             raise Unsupported("byte policy raw has no characters for a pretokenizer", where="contract: byte_policy")
         scan(b"", self._policy)
         self._table = classes(self._field("unicode"))
-        # A normalizer may be of another Unicode version than the classes.
-        self._forms: str = contract.get("normalization") or self._table.version
+        # A normalizer may be of another Unicode version than the classes, and its lower case of yet another.
+        versions = (contract.get("normalization") or self._table.version, contract.get("casing") or self._table.version)
+        self._by: tuple[str, str, str] = (self._normalizer, *versions)
         self._pretokenizer = Pretokenizer(patterns, self._table.version, gaps=contract.get("gaps", "kept") == "kept")
         self._prefix_space = bool(contract.get("add_prefix_space"))
         self._whole_first = bool(contract.get("ignore_merges"))
@@ -123,7 +124,7 @@ class Oracle:
         made_flags: dict[bytes, tuple[str, ...]] = {}
         for text, identity in texts.items():
             if text not in raw:
-                form = normalize.normalize(text.decode("utf-8"), self._normalizer, self._forms).encode("utf-8")
+                form = normalize.normalize(text.decode("utf-8"), *self._by).encode("utf-8")
                 if form in made:
                     raise Unsupported(f"added token {text!r} is another one's after the normalizer")
                 made[form], made_flags[form] = identity, flags[text]
@@ -147,7 +148,7 @@ class Oracle:
         """(the segment as characters and bytes, the spans of the document that the normalizer changed)."""
         whole = len(document) == segment.end - segment.start
         data = document if whole else document[segment.start : segment.end]
-        return normalize.normalized(scan(data, self._policy, base=segment.start), self._normalizer, self._forms)
+        return normalize.normalized(scan(data, self._policy, base=segment.start), *self._by)
 
     def _stretches(self, scanned: Scanned) -> Iterator[tuple[Segment | None, Scanned]]:
         """A normalized segment as (added token, its bytes) and (None, text that is cut into pieces), in order."""
