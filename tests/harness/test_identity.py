@@ -1,4 +1,4 @@
-"""Which vocabulary a file holds, over formats: digests from an independent reading, what is alike, and what a name says."""
+"""Which vocabulary a file holds, over formats: digests by an independent reading, what is alike, what a name says."""
 
 from __future__ import annotations
 
