@@ -42,10 +42,12 @@ class Adapter:
             added = [text for name in ("special_tokens", "added_tokens") for text, *_ in contract.get(name, ())]
             whole = bool(contract.get("ignore_merges"))
             suffix = str(contract.get("end_of_word", ""))
-            if contract.get("byte_fallback") or suffix:
-                tokens, merges = read_symbols(files, suffix)
-            else:
-                tokens, merges = read_vocabulary(str(contract.get("algorithm")), files, added if whole else None)
+            algorithm = str(contract.get("algorithm"))
+            symbols = bool(contract.get("byte_fallback") or suffix)
+            tokens, merges = (
+                read_symbols(files, suffix) if symbols
+                else read_vocabulary(algorithm, files, added if whole else None)
+            )  # fmt: skip
             self._oracle = Oracle(contract, tokens, merges)
         except errors.Unsupported as error:
             raise Unsupported(str(error)) from None
