@@ -11,14 +11,23 @@ from hashlib import sha256
 from pathlib import Path
 
 from tokassay.corpora import fetch
-from tokassay.harness import known, vocab_cray, vocab_gpt2, vocab_hf, vocab_spm, vocab_tekken, vocab_tiktoken
+from tokassay.harness import (
+    known,
+    vocab_cray,
+    vocab_gguf,
+    vocab_gpt2,
+    vocab_hf,
+    vocab_spm,
+    vocab_tekken,
+    vocab_tiktoken,
+)
 from tokassay.harness.contract import GREEDY, PIECES, Contract
 from tokassay.harness.errors import InputError
 from tokassay.harness.known import Encoding
 from tokassay.harness.parsed import Parsed
 from tokassay.harness.vocabulary import Vocabulary
 
-FORMATS = ("tiktoken", "vocab.bpe", "tokenizer.json", "tekken", "sentencepiece", "cray")
+FORMATS = ("tiktoken", "vocab.bpe", "tokenizer.json", "tekken", "sentencepiece", "gguf", "cray")
 # Asked for behind a vocabulary's name: its tokens under another algorithm than its file means.
 OTHER_ALGORITHMS = (GREEDY,)
 MAX_FILE = 1 << 30
@@ -162,7 +171,7 @@ def _parse(
     specials: Mapping[str, int] | None,
 ) -> Parsed:
     where = str(path)
-    if kind in ("tokenizer.json", "tekken", "sentencepiece", "cray"):
+    if kind in ("tokenizer.json", "tekken", "sentencepiece", "gguf", "cray"):
         if pattern is not None or specials is not None:
             raise InputError(
                 f"a {kind} file brings its own pattern and special tokens",
@@ -171,6 +180,8 @@ def _parse(
             )
         if kind == "cray":
             return vocab_cray.parse(data, where)
+        if kind == "gguf":
+            return vocab_gguf.parse(data, where)
         if kind == "tekken":
             return vocab_tekken.parse(data, where)
         return vocab_hf.parse(data, where) if kind == "tokenizer.json" else vocab_spm.parse(data, where)
@@ -230,6 +241,8 @@ def detect(data: bytes, path: Path) -> str:
         raise InputError("the file is empty", where=str(path), remedy="fetch it again")
     if data.startswith(vocab_cray.MAGIC):
         return "cray"
+    if data.startswith(vocab_gguf.MAGIC):
+        return "gguf"
     pair = vocab_gpt2.partner(path)
     head = data[:4096].lstrip()
     if head.startswith(b"{"):
