@@ -165,7 +165,9 @@ def _infer(
         return _inferred("id map", sentence, shown, ("unknown id", ""))
     if mine == right:
         return _inferred("id map", f"inferred: {what}: the same bytes under another id", shown)
-    if right == document[start : start + len(right or b"")] and mine != document[start : start + len(mine)]:
+    # Pieces of normalized text are cut by nobody and do not make up the document: nothing follows from where they end.
+    cut = not decisions or any(d["stage"] in ("special", "pretokenize") for d in decisions)
+    if cut and right == document[start : start + len(right or b"")] and mine != document[start : start + len(mine)]:
         return _inferred("id map", f"inferred: {what}: not the bytes that are there", shown, ("other bytes", ""))
     here = [d for d in decisions or () if d["stage"] in ("special", "pretokenize") and d["start"] <= start < d["end"]]
     place = here[0] if here else None
@@ -180,7 +182,7 @@ def _infer(
         kinds, classes = ("", str(place.get("rule", ""))), around(decisions or (), place["end"])
     elif beyond:
         stage, why = "lookup", f"no merging forms {_quoted(mine)} from its bytes, so it was looked up"
-    elif border and not cut_alike and not _one_kind(place, decisions or (), end):
+    elif cut and border and not cut_alike and not _one_kind(place, decisions or (), end):
         # Exact merging would have joined the two: the engine must have cut its pieces there.
         stage, why = "pretokenize", f"it does not join what follows, so it has a border at byte {end}"
         why += f" where {expected_name} has none"

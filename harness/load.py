@@ -15,6 +15,7 @@ from tokassay.harness import (
     known,
     vocab_clip,
     vocab_cray,
+    vocab_gguf,
     vocab_gpt2,
     vocab_hf,
     vocab_js,
@@ -28,7 +29,9 @@ from tokassay.harness.known import Encoding
 from tokassay.harness.parsed import Parsed
 from tokassay.harness.vocabulary import Vocabulary
 
-FORMATS = ("tiktoken", "vocab.bpe", "tokenizer.json", "tekken", "tiktoken.json", "clip", "sentencepiece", "cray")
+# Forms that say all of a contract themselves, and the two that ask for a pattern.
+OWN_FORMATS = ("tokenizer.json", "tekken", "tiktoken.json", "clip", "sentencepiece", "gguf", "cray")
+FORMATS = ("tiktoken", "vocab.bpe", *OWN_FORMATS)
 # Asked for behind a vocabulary's name: its tokens under another algorithm than its file means.
 OTHER_ALGORITHMS = (GREEDY,)
 MAX_FILE = 1 << 30
@@ -174,7 +177,7 @@ def _parse(
     specials: Mapping[str, int] | None,
 ) -> Parsed:
     where = str(path)
-    if kind in ("tokenizer.json", "tekken", "tiktoken.json", "clip", "sentencepiece", "cray"):
+    if kind in OWN_FORMATS:
         if pattern is not None or specials is not None:
             raise InputError(
                 f"a {kind} file brings its own pattern and special tokens",
@@ -183,6 +186,8 @@ def _parse(
             )
         if kind == "cray":
             return vocab_cray.parse(data, where)
+        if kind == "gguf":
+            return vocab_gguf.parse(data, where)
         if kind == "tekken":
             return vocab_tekken.parse(data, where)
         if kind == "clip":
@@ -253,6 +258,8 @@ def detect(data: bytes, path: Path) -> str:
         return "cray"
     if data.startswith(vocab_clip.HEAD):
         return "clip"
+    if data.startswith(vocab_gguf.MAGIC):
+        return "gguf"
     pair = vocab_gpt2.partner(path)
     head = data[:4096].lstrip()
     if head.startswith(b"{"):

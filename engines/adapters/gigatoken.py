@@ -50,7 +50,7 @@ class Adapter:
         self.told = contract.get("pretokenizer") == [GPT2] and contract["specials"] == "off"
         try:
             self.tokenizer = read(path)
-        except (ValueError, NotImplementedError, RuntimeError) as error:
+        except (ValueError, RuntimeError) as error:  # NotImplementedError is one
             raise Unsupported(f"gigatoken does not load this file: {error}") from error
         self.whole = self.tokenizer.backend.encode  # the engine itself, without the wrapper's call
 

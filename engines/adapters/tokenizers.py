@@ -25,7 +25,7 @@ class Adapter:
     operations = ("encode", "encode_batch", "decode", "offsets", "encode_spans", "decode_stream")
     entries = ("whole", "documents_list", "batch_flat", "batch_list")
     offset_unit = "chars"
-    stages = ("special", "normalize", "pretokenize", "lookup")
+    stages: tuple[str, ...] = ("special", "normalize", "pretokenize", "lookup")
     rejects = (UnicodeDecodeError,)
 
     def version(self) -> str:
@@ -42,6 +42,9 @@ class Adapter:
         self.tokenizer.no_truncation()
         self.tokenizer.encode_special_tokens = contract["specials"] == "off"
         self.pool = threads
+        self.pieces = contract["algorithm"] in ("bpe-scores", "unigram-viterbi")
+        if self.pieces:
+            self.stages = ("special", "lookup")  # a normalizer that looks at the ends cannot be asked chunk by chunk
 
     def prepare(self, document: bytes) -> str:
         return document.decode()
@@ -79,6 +82,9 @@ class Adapter:
         text = self.prepare(document)
         made = self.tokenizer.encode(text, add_special_tokens=False)
         at = [0, *accumulate(len(character.encode()) for character in text)]  # the byte at which a character begins
+        if self.pieces:
+            told = {"stage": "lookup", "path": "Encoding.ids"}  # where a prefix or byte piece stands is its own affair
+            return [{**told, "offset": at[low], "id": n} for n, (low, _) in zip(made.ids, made.offsets, strict=True)]
         known = self.tokenizer.get_added_tokens_decoder()
         added = {n for n, token in known.items() if not (token.special and self.tokenizer.encode_special_tokens)}
         found: list[dict[str, Any]] = []

@@ -16,7 +16,6 @@ from tokassay.harness.contract import Contract
 from tokassay.harness.errors import InputError
 from tokassay.harness.hf_stages import GPT2_PATTERN
 from tokassay.harness.load import Loaded, load_vocabulary, read_specials
-from tokassay.harness.parsed import EMPTY
 
 FOLDER = known.vocabulary_folder()
 
@@ -245,16 +244,6 @@ def test_a_name_that_is_nothing_lists_the_names() -> None:
     with pytest.raises(InputError, match="no encoding and no file") as caught:
         load_vocabulary("gpt9")
     assert "cl100k_base" in caught.value.remedy
-
-
-def test_a_sentencepiece_model_is_opaque(tmp_path: Path) -> None:
-    path = tmp_path / "m.model"
-    path.write_bytes(b"\n\x0e\n\x05<unk>\x15\x00\x00\x00\x00\x18\x02")
-    loaded = load_vocabulary(path)
-    assert loaded.contract.algorithm == "opaque"
-    assert loaded.contract.vocabulary == loaded.file_sha256
-    assert loaded.vocabulary == EMPTY
-    assert loaded.unmodelled
 
 
 @pytest.mark.parametrize(

@@ -124,8 +124,8 @@ def test_without_proof_there_are_only_ranks(tmp_path: Path) -> None:
 
 
 def test_an_opaque_vocabulary_has_only_its_source(tmp_path: Path) -> None:
-    path = tmp_path / "m.model"
-    path.write_bytes(b"\n\x0e\n\x05<unk>")
+    path = tmp_path / "tokenizer.json"
+    path.write_text('{"model": {"type": "WordLevel", "vocab": {"a": 0}}}', encoding="utf-8")
     loaded = load_vocabulary(path)
     assert materialize(loaded, loaded.contract, tmp_path / "cache") == {"source": str(path)}
 

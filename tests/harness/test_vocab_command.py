@@ -38,7 +38,7 @@ def test_list(capsys: pytest.CaptureFixture[str]) -> None:
         "traps",
     ]
     assert states["llama3"] == "to fetch"
-    assert any(row["name"] == "albert-30k-clean" for row in listed["catalogue"])
+    assert any(row["name"] == "smart-solidity" for row in listed["catalogue"])
     code, out, _ = run(capsys, "list")
     assert (code, "cl100k_base" in out) == (0, True)
 
