@@ -74,6 +74,15 @@ def _whitespaces(contract: Contract) -> tuple[Any, ...]:
     return ((), ("collapse",)) if contract.algorithm in PIECES else ()
 
 
+def _normalizers(contract: Contract) -> tuple[str, ...]:
+    """Normalizers that an engine may have in the place of a contract's: one step less, or none, or a usual one."""
+    if contract.algorithm in PIECES:
+        return ("none",)
+    steps = contract.steps
+    fewer = ["+".join(step for step in steps if step != left_out) or "none" for left_out in steps]
+    return tuple(dict.fromkeys([*fewer, "none", *(() if contract.byte_fallback else ("nfc", "nfkc"))]))
+
+
 # In the pipeline's order, so that the first that fits is the first stage that differs.
 AXES = (
     Axis(
@@ -85,9 +94,9 @@ AXES = (
         lambda old, new: f"with the byte policy {new} instead of {old}",
     ),
     Axis(
-        "normalizer", "normalize", lambda c: ("none",) if c.algorithm in PIECES else ("none", "nfc"),
-        lambda c, d: c.algorithm in PIECES or not d.isascii(),
-        lambda old, new: "without a normalizer" if new == "none" else f"with {new.upper()}",
+        "normalizer", "normalize", _normalizers,
+        lambda c, d: c.algorithm in PIECES or not c.byte_level or not d.isascii(),
+        lambda old, new: {"none": "without a normalizer", "nfc": "with NFC"}.get(new, f"with the normalizer {new}"),
     ),
     Axis(
         "whitespace", "normalize", _whitespaces, lambda c, d: b" " in d or c.normalizer == "charsmap",
@@ -95,7 +104,7 @@ AXES = (
     ),
     Axis(
         "normalization", "normalize", lambda c: NORMALIZATION_VERSIONS,
-        lambda c, d: c.normalizer == "nfc" and not d.isascii(),
+        lambda c, d: bool({"nfc", "nfkc"}.intersection(c.steps)) and not d.isascii(),
         lambda old, new: f"with a normalizer of Unicode {new}",
     ),
     Axis(

@@ -21,7 +21,10 @@ GREEDY = "greedy-longest"
 BPE_SCORES, UNIGRAM = "bpe-scores", "unigram-viterbi"
 PIECES = (BPE_SCORES, UNIGRAM)  # SentencePiece's, over pieces with scores
 ALGORITHMS = ("bpe-ranks", "bpe-pairs", GREEDY, *PIECES, "opaque")
-NORMALIZERS = ("none", "nfc", "charsmap")
+# Steps of a normalizer; a contract has "none", or some of them in their order, joined by "+".
+NORMALIZER_STEPS = ("nfc", "nfkc", "lowercase-each", "prepend-metaspace", "metaspace", "charsmap")
+UNICODE_STEPS = ("nfc", "nfkc")  # those that a Unicode version has a say in
+GAPS = ("kept", "dropped")
 WHITESPACE = ("collapse", "literal", "suffix")
 SPECIAL_POLICIES = ("off", "on")
 UNICODE_VERSIONS = ("15.0", "15.1", "16.0", "17.0")
@@ -53,6 +56,10 @@ class Contract:
     it is the id of what no piece is found for, and `whitespace` (no field where it is empty) says what their normalizer
     does to white space: "collapse", "literal", "suffix".
     `normalization` is the Unicode version of the normalizer; None (and no field) where it is `unicode`.
+    `byte_fallback` means that merging begins with characters and not with bytes; a character that is no token is
+    the tokens `<0x00>` to `<0xFF>` of its bytes. `end_of_word` is what the last byte of each piece is written with
+    before it is merged ("": nothing, and no field). `gaps` is "dropped" where what lies between the matches of the
+    pretokenizer is lost; "kept" (and no field) where it is a piece.
     """
 
     algorithm: str
@@ -67,6 +74,8 @@ class Contract:
     byte_fallback: bool = False
     post_processor: str = "none"
     unknown: int | None = None
+    end_of_word: str = ""
+    gaps: str = "kept"
     whitespace: tuple[str, ...] = ()
     unicode: str = field(default=DEFAULT_UNICODE)
     byte_policy: str = field(default=DEFAULT_BYTE_POLICY)
@@ -75,8 +84,8 @@ class Contract:
     def to_json(self) -> dict[str, Any]:
         """All fields as JSON values (tuples become lists)."""
         value: dict[str, Any] = json.loads(json.dumps(asdict(self)))
-        for name in ("unknown", "normalization", "whitespace"):
-            if value[name] is None or value[name] == []:
+        for name, absent in _LEFT_OUT.items():
+            if value[name] == absent:
                 del value[name]  # so that a contract without it has one form, and the digest that it always had
         return value
 
@@ -97,6 +106,16 @@ class Contract:
     def normalizes_by(self) -> str:
         """The Unicode version of the normalizer."""
         return self.normalization or self.unicode
+
+    @property
+    def byte_level(self) -> bool:
+        """Whether pieces are all of a text and merging begins with their bytes, so that tokens are bytes of it."""
+        return not self.byte_fallback and not self.end_of_word and self.gaps == "kept"
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """The steps of the normalizer, in order."""
+        return () if self.normalizer == "none" else tuple(self.normalizer.split("+"))
 
     @cached_property
     def digest(self) -> str:
@@ -123,7 +142,7 @@ class Contract:
             normalization=normalization or self.normalization,
         )
         _check(changed)
-        says = changed.normalizer not in ("none", "charsmap") and changed.normalization != changed.unicode
+        says = bool(set(changed.steps) & set(UNICODE_STEPS)) and changed.normalization != changed.unicode
         return changed if says else replace(changed, normalization=None)
 
     @classmethod
@@ -149,13 +168,19 @@ class Contract:
 def _check(contract: Contract, where: str = "contract") -> None:
     allowed: list[tuple[str, Sequence[str]]] = [
         ("algorithm", ALGORITHMS),
-        ("normalizer", NORMALIZERS),
+        ("gaps", GAPS),
         ("specials", SPECIAL_POLICIES),
         ("unicode", UNICODE_VERSIONS),
     ]
     for name, values in allowed:
         if getattr(contract, name) not in values:
             raise InputError(f"{name} is {getattr(contract, name)!r}", where=where, remedy="use " + " | ".join(values))
+    for step in contract.steps:
+        if step not in NORMALIZER_STEPS:
+            remedy = f"use none, or steps of {' | '.join(NORMALIZER_STEPS)} joined by +"
+            raise InputError(f"normalizer has the step {step!r}", where=where, remedy=remedy)
+    if not isinstance(contract.end_of_word, str):
+        raise InputError(f"end_of_word is {contract.end_of_word!r}", where=where, remedy="give a text")
     if contract.normalization is not None and contract.normalization not in NORMALIZATION_VERSIONS:
         raise InputError(
             f"normalization is {contract.normalization!r}", where=where,
@@ -176,6 +201,10 @@ def canonical_json(value: object) -> bytes:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode("ascii")
 
 
+# Fields of later days, and the value under which a contract's JSON has no such field.
+_LEFT_OUT: dict[str, object] = {
+    "unknown": None, "normalization": None, "whitespace": [], "end_of_word": "", "gaps": "kept",
+}  # fmt: skip
 _TUPLES: dict[str, Callable[[Any], Any]] = {
     "pretokenizer": lambda items: tuple(str(item) for item in items),
     "whitespace": lambda items: tuple(str(item) for item in items),

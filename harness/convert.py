@@ -149,6 +149,11 @@ def convert(
     if loaded.contract.algorithm not in ("bpe-ranks", "bpe-pairs"):
         reasons = "; ".join(loaded.unmodelled) or loaded.contract.algorithm
         raise InputError(f"not converted: {reasons}", where=vocabulary, remedy="give a byte-level BPE vocabulary")
+    if not loaded.contract.byte_level or loaded.contract.normalizer not in ("none", "nfc"):
+        raise InputError(
+            "not converted: its normalizer, or that its tokens are no bytes of the text, has no place in every form",
+            where=vocabulary, remedy="give a byte-level BPE vocabulary without a normalizer, or with NFC",
+        )
     always = tuple(text for text, *_ in loaded.contract.added_tokens)
     counts = {"special_tokens": len(loaded.contract.special_tokens), "added_tokens": len(always)}
     if kind == "tiktoken":

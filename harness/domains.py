@@ -67,9 +67,12 @@ def ordered(version: str) -> tuple[int, ...]:
 def renormalizing() -> tuple[tuple[str, ...], npt.NDArray[np.uint32]]:
     """(versions, for every code point a bit for each of them): those that told a normalizer something of it.
 
-    That is a combining class, a decomposition or its exclusion, or that it is a part in one.
+    That is a combining class, a decomposition (for NFKC also of compatibility) or its exclusion, or that it is a part
+    in a canonical one.
     """
-    text = files("tokassay.fixtures").joinpath("unicode", "normalization.txt").read_text(encoding="ascii")
+    folder = files("tokassay.fixtures").joinpath("unicode")
+    names = ("normalization.txt", "compatibility.txt")
+    text = "".join(folder.joinpath(name).read_text(encoding="ascii") for name in names)
     rows = [line.split(";") for line in text.splitlines() if line and not line.startswith("#")]
     rows = [row for row in rows if row[0] != "Word"]
     versions = tuple(sorted({since for _, since, *_ in rows}, key=ordered))
@@ -77,7 +80,7 @@ def renormalizing() -> tuple[tuple[str, ...], npt.NDArray[np.uint32]]:
     for kind, since, points, *rest in rows:
         first, _, last = points.partition("..")
         ranges = [(int(first, 16), int(last or first, 16))]
-        if kind == "Decomposition":
+        if kind == "Decomposition":  # what it is a part of may be composed; nothing is composed to a compatible one
             ranges += [(int(part, 16), int(part, 16)) for part in rest[0].split()]
         for start, end in ranges:
             table[start : end + 1] |= np.uint32(1 << versions.index(since))

@@ -34,7 +34,7 @@ def own_bytes(contract: Contract) -> bool:
         ids = [number for _, number, *_ in (*contract.special_tokens, *contract.added_tokens)]
         if len(set(ids)) < len(ids) or any(TAKES_SPACE.intersection(flags) for *_, flags in contract.added_tokens):
             return False
-    return contract.normalizer == "none" and not contract.add_prefix_space
+    return contract.byte_level and contract.normalizer == "none" and not contract.add_prefix_space
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,17 @@ from tokassay.oracles.pattern import read
 GPT2_PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 
 
+METASPACE = "\u2581"
+# Steps of a contract's normalizer, and how a tokenizer.json writes them.
+STEPS: dict[str, dict[str, Any]] = {
+    "nfc": {"type": "NFC"},
+    "nfkc": {"type": "NFKC"},
+    "lowercase-each": {"type": "Lowercase"},
+    "prepend-metaspace": {"type": "Prepend", "prepend": METASPACE},
+    "metaspace": {"type": "Replace", "pattern": {"String": " "}, "content": METASPACE},
+}
+
+
 def _flatten(stage: Any, inner: str, path: str) -> list[tuple[str, dict[str, Any]]]:
     """The stages of a Sequence in order, each with its JSON path; [] for none."""
     if stage is None:
@@ -31,28 +42,43 @@ def _flatten(stage: Any, inner: str, path: str) -> list[tuple[str, dict[str, Any
 
 def normalizer(stage: Any) -> tuple[str, list[str]]:
     """The contract's normalizer, and reasons why it is not modelled."""
-    stages = _flatten(stage, "normalizers", "normalizer")
-    if not stages:
-        return "none", []
-    if all(row.get("type") == "NFC" for _, row in stages):
-        return "nfc", []
-    return "none", [f"{path}: {row.get('type')}" for path, row in stages if row.get("type") != "NFC"]
+    steps: list[str] = []
+    reasons: list[str] = []
+    for path, row in _flatten(stage, "normalizers", "normalizer"):
+        step = _step(row)
+        if not step:
+            reasons.append(f"{path}: {row.get('type')}")
+        elif steps[-1:] != [step] or step == "prepend-metaspace":  # what is normal already stays as it is
+            steps.append(step)
+    return ("none" if reasons else "+".join(steps) or "none"), reasons
 
 
-def pretokenizer(stage: Any) -> tuple[tuple[str, ...], bool, list[str]]:
-    """The regular expressions in order, whether a space is put before the text, and reasons why it is not
-    modelled."""
+def _step(row: dict[str, Any]) -> str:
+    """The contract's name of a normalizer, or ""."""
+    for step, written in STEPS.items():
+        if all(row.get(key) == value for key, value in written.items()):
+            return step
+    return ""
+
+
+def pretokenizer(stage: Any) -> tuple[tuple[str, ...], str, bool, list[str]]:
+    """The regular expressions in order, what becomes of the gaps between matches, whether a space is put before the
+    text, and reasons why it is not modelled."""
     stages = _flatten(stage, "pretokenizers", "pre_tokenizer")
     if not stages or stages[-1][1].get("type") != "ByteLevel":
-        return (), False, ["pre_tokenizer: does not end in ByteLevel"]
+        return (), "kept", False, ["pre_tokenizer: does not end in ByteLevel"]
     patterns: list[str] = []
     reasons: list[str] = []
+    gaps = "kept"
     for path, row in stages[:-1]:
         pattern, reason = _split(row)
         if reason:
             reasons.append(f"{path}: {reason}")
-        else:
-            patterns.append(pattern)
+            continue
+        patterns.append(pattern)
+        # A pattern that leaves no gap, as most published ones do, has an alternative for any character.
+        if row.get("behavior") == "Removed" and pattern not in known.patterns().values():
+            gaps = "dropped"
     last = stages[-1][1]
     prefix = bool(last.get("add_prefix_space", True))
     if last.get("use_regex", True):
@@ -60,7 +86,20 @@ def pretokenizer(stage: Any) -> tuple[tuple[str, ...], bool, list[str]]:
     if prefix and len(stages) > 1:
         # There the space goes before every piece of the earlier splits, not once before the text.
         reasons.append(f"{stages[-1][0]}.add_prefix_space: after other splits")
-    return tuple(patterns), prefix, reasons
+    if gaps == "dropped" and not all(pattern in known.patterns().values() for pattern in patterns[1:]):
+        reasons.append("pre_tokenizer: gaps are dropped between the matches of one pattern and not of another")
+    return tuple(patterns), gaps, prefix, reasons
+
+
+def no_pretokenizer(stage: Any, steps: tuple[str, ...]) -> list[str]:
+    """Reasons why a text is not one piece. A split at the spaces that the normalizer left none of is none."""
+    rows = _flatten(stage, "pretokenizers", "pre_tokenizer")
+    idle = {"type": "Split", "pattern": {"String": " "}}
+    return [
+        f"{path}: {row.get('type')} over characters is not modelled"
+        for path, row in rows
+        if not ("metaspace" in steps and all(row.get(key) == value for key, value in idle.items()))
+    ]
 
 
 def _split(row: dict[str, Any]) -> tuple[str, str]:
@@ -77,11 +116,9 @@ def _split(row: dict[str, Any]) -> tuple[str, str]:
     reason = _unread(pattern) or _other_dialect(pattern)
     if reason:
         return "", reason
-    # Isolated keeps matches and gaps, inverted or not. Removed and inverted keeps the matches alone, which is the
-    # same for a pattern that leaves no gap, as the published ones do: each has an alternative for any character.
+    # Isolated keeps matches and gaps, inverted or not. Removed and inverted keeps the matches alone.
     behavior = row.get("behavior")
-    gapless = pattern in known.patterns().values()
-    if behavior == "Isolated" or (behavior == "Removed" and row.get("invert") and gapless):
+    if behavior == "Isolated" or (behavior == "Removed" and row.get("invert")):
         return pattern, ""
     return "", f"Split with behavior {behavior}{' and invert' if row.get('invert') else ''} is not modelled"
 
@@ -121,6 +158,18 @@ def _other_dialect(pattern: str) -> str:
             return f"pattern construct }}+ at {at} of {pattern!r} is not possessive to tokenizers"
         at += 1
     return ""
+
+
+def decoder_of_characters(steps: tuple[str, ...]) -> dict[str, Any]:
+    """The decoder that goes with a model over characters: U+2581 is a space again, and what was put before the text is
+    taken off."""
+    back: list[dict[str, Any]] = [
+        {"type": "Replace", "pattern": {"String": METASPACE}, "content": " "}, {"type": "ByteFallback"},
+        {"type": "Fuse"},
+    ]  # fmt: skip
+    if "prepend-metaspace" in steps:
+        back.append({"type": "Strip", "content": " ", "start": 1, "stop": 0})
+    return {"type": "Sequence", "decoders": back}
 
 
 def post_processor(stage: Any) -> str:

@@ -15,7 +15,7 @@ from tokassay.harness.errors import InputError
 @dataclass(frozen=True)
 class Encoding:
     """One table of encodings.toml. `file` is set where the file is embedded; `catalog` names its catalogue entry, ""
-    for a file that was made here."""
+    for a file that was made here. `merges` is the embedded list of merges that goes with a file of ids."""
 
     name: str
     aliases: tuple[str, ...]
@@ -29,6 +29,8 @@ class Encoding:
     unreachable: int | None
     sample: tuple[int, ...]
     source: str
+    family: str
+    merges: str | None
 
 
 def vocabulary_folder() -> Path:
@@ -71,6 +73,8 @@ def _encoding(name: str, row: dict[str, Any]) -> Encoding:
         unreachable=row.get("unreachable"),
         sample=tuple(row.get("sample", ())),
         source=row.get("source", ""),
+        family=row.get("family", ""),
+        merges=row.get("merges"),
     )
 
 

@@ -13,10 +13,12 @@ from pathlib import Path
 from tokassay.corpora import fetch
 from tokassay.harness import (
     known,
+    vocab_clip,
     vocab_cray,
     vocab_gguf,
     vocab_gpt2,
     vocab_hf,
+    vocab_js,
     vocab_spm,
     vocab_tekken,
     vocab_tiktoken,
@@ -27,7 +29,9 @@ from tokassay.harness.known import Encoding
 from tokassay.harness.parsed import Parsed
 from tokassay.harness.vocabulary import Vocabulary
 
-FORMATS = ("tiktoken", "vocab.bpe", "tokenizer.json", "tekken", "sentencepiece", "cray", "gguf")
+# Forms that say all of a contract themselves, and the two that ask for a pattern.
+OWN_FORMATS = ("tokenizer.json", "tekken", "tiktoken.json", "clip", "sentencepiece", "gguf", "cray")
+FORMATS = ("tiktoken", "vocab.bpe", *OWN_FORMATS)
 # Asked for behind a vocabulary's name: its tokens under another algorithm than its file means.
 OTHER_ALGORITHMS = (GREEDY,)
 MAX_FILE = 1 << 30
@@ -66,7 +70,7 @@ def load_vocabulary(
     if bare and algorithm in OTHER_ALGORITHMS:
         if pattern is not None:
             raise InputError(f"{algorithm} has no pretokenizer", where="--pattern", remedy="leave it out")
-        return as_greedy(load_vocabulary(bare, pattern=_any_pattern(bare), specials=specials), str(name_or_path))
+        return as_greedy(load_vocabulary(bare, pattern=any_pattern(bare), specials=specials), str(name_or_path))
     encoding = known.find(str(name_or_path))
     if encoding is not None:
         return _load_known(encoding, pattern, specials)
@@ -100,7 +104,7 @@ def as_greedy(loaded: Loaded, name: str) -> Loaded:
     """The ordinary tokens of a vocabulary under `greedy-longest`, by the name `name`. Raises InputError."""
     if loaded.contract.algorithm == GREEDY:
         return loaded
-    if loaded.contract.algorithm == "opaque" or loaded.contract.algorithm in PIECES:
+    if loaded.contract.algorithm in ("opaque", *PIECES) or not loaded.contract.byte_level:
         reasons = "; ".join(loaded.unmodelled) or "they are pieces of normalized text"
         raise InputError(
             f"the tokens of this file are not known as bytes: {reasons}", where=name,
@@ -114,7 +118,7 @@ def as_greedy(loaded: Loaded, name: str) -> Loaded:
     return replace(loaded, name=name, contract=contract, vocabulary=vocabulary)
 
 
-def _any_pattern(name: str) -> str | None:
+def any_pattern(name: str) -> str | None:
     """A pattern for a file that does not say one, where it will not be used."""
     path = Path(name)
     asks = known.find(name) is None and path.is_file() and detect(read(path), path) in ("tiktoken", "vocab.bpe")
@@ -158,6 +162,8 @@ def _load_file(
 ) -> Loaded:
     data = read(path)
     digest = sha256(data).hexdigest()
+    if encoding is not None and digest != encoding.sha256 and path.suffix == ".gz":
+        digest = sha256(path.read_bytes()).hexdigest()  # a catalogue's SHA-256 is that of the file as it came
     if encoding is not None and digest != encoding.sha256:
         raise InputError(
             f"SHA-256 is {digest}, should be {encoding.sha256}",
@@ -179,7 +185,7 @@ def _parse(
     specials: Mapping[str, int] | None,
 ) -> Parsed:
     where = str(path)
-    if kind in ("tokenizer.json", "tekken", "sentencepiece", "cray", "gguf"):
+    if kind in OWN_FORMATS:
         if pattern is not None or specials is not None:
             raise InputError(
                 f"a {kind} file brings its own pattern and special tokens",
@@ -192,11 +198,16 @@ def _parse(
             return vocab_gguf.parse(data, where)
         if kind == "tekken":
             return vocab_tekken.parse(data, where)
+        if kind == "clip":
+            return vocab_clip.parse(data, where)
+        if kind == "tiktoken.json":
+            stated = (encoding.normalizer, encoding.unreachable) if encoding else (None, None)
+            return vocab_js.parse(data, where, normalizer=stated[0], unreachable=stated[1])
         return vocab_hf.parse(data, where) if kind == "tokenizer.json" else vocab_spm.parse(data, where)
     asked = pattern if pattern is not None or encoding is None else encoding.pattern
     split = known.resolve_pattern(asked, where)
     if kind == "vocab.bpe":
-        return _parse_pair(path, split, specials)
+        return _parse_pair(path, split, specials, encoding)
     named = specials if specials is not None else (encoding.specials if encoding is not None else {})
     parsed = vocab_tiktoken.parse(
         data,
@@ -211,10 +222,14 @@ def _parse(
     return parsed
 
 
-def _parse_pair(path: Path, split: tuple[str, ...], specials: Mapping[str, int] | None) -> Parsed:
+def _parse_pair(
+    path: Path, split: tuple[str, ...], specials: Mapping[str, int] | None, encoding: Encoding | None
+) -> Parsed:
     if specials is not None:
         raise InputError("encoder.json brings its own special tokens", where=str(path), remedy="leave --specials out")
     pair = vocab_gpt2.partner(path)
+    if encoding is not None and encoding.merges is not None:
+        pair = known.vocabulary_folder() / encoding.merges, path
     if pair is None:
         raise InputError(
             "a merge list needs its ids beside it",
@@ -249,6 +264,8 @@ def detect(data: bytes, path: Path) -> str:
         raise InputError("the file is empty", where=str(path), remedy="fetch it again")
     if data.startswith(vocab_cray.MAGIC):
         return "cray"
+    if data.startswith(vocab_clip.HEAD):
+        return "clip"
     if data.startswith(vocab_gguf.MAGIC):
         return "gguf"
     pair = vocab_gpt2.partner(path)
@@ -277,10 +294,12 @@ def _detect_json(data: bytes, path: Path, paired: bool) -> str:
         return "tokenizer.json"
     if isinstance(root.get("config"), dict) and "vocab" in root:
         return "tekken"
+    if vocab_js.is_one(root):
+        return "tiktoken.json"
     if paired:
         return "vocab.bpe"
     raise InputError(
-        "JSON, but neither tokenizer.json nor tekken nor encoder.json",
+        "JSON, but neither tokenizer.json nor tekken nor tiktoken's nor encoder.json",
         where=str(path),
         remedy=f"known are {', '.join(FORMATS)}",
     )

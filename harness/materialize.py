@@ -22,7 +22,7 @@ from tokassay.engines.dat_greedy.crayfile import GREATEST_ID, pack
 from tokassay.harness import materialize_spm
 from tokassay.harness.alphabet import from_alphabet, to_alphabet
 from tokassay.harness.contract import GREEDY, PIECES, Contract
-from tokassay.harness.hf_stages import GPT2_PATTERN
+from tokassay.harness.hf_stages import GPT2_PATTERN, STEPS, decoder_of_characters
 from tokassay.harness.load import Loaded
 from tokassay.harness.vocab_gguf import gguf, name_of
 from tokassay.harness.vocabulary import Pair, Vocabulary
@@ -31,6 +31,7 @@ HARNESS = "tokassay.harness"
 SOURCES = (
     (HARNESS, "materialize.py"), (HARNESS, "vocabulary.py"), (HARNESS, "alphabet.py"), (HARNESS, "hf_stages.py"),
     (HARNESS, "materialize_spm.py"), (HARNESS, "vocab_spm.py"), (HARNESS, "vocab_gguf.py"),
+    (HARNESS, "vocab_gguf_spm.py"),
     ("tokassay.engines.dat_greedy", "crayfile.py"),
 )
 
@@ -65,6 +66,10 @@ def materialize(loaded: Loaded, contract: Contract, cache_dir: Path) -> dict[str
             paths["dat"] = paths["source"]  # the very file, not what we should have made of its tokens
         elif max(vocabulary.tokens.values(), default=0) <= GREATEST_ID:
             paths["dat"] = _keep(folder / "vocab.dat", lambda: pack(vocabulary.tokens).to_bytes())
+        return paths
+    if contract.byte_fallback or contract.end_of_word:  # only a tokenizer.json says where merging begins
+        own = vocabulary.merges or ()
+        paths["tokenizer.json"] = _keep(folder / "tokenizer.json", lambda: tokenizer_json(vocabulary, own, contract))
         return paths
     named = {
         "tokenizer.json": "tokenizer.json", "vocab.bpe": "vocab.bpe", "encoder.json": "encoder.json",
@@ -179,7 +184,13 @@ def ids_file(vocabulary: Vocabulary) -> bytes:
 
 def tokenizer_json(vocabulary: Vocabulary, merges: tuple[Pair, ...], contract: Contract) -> bytes:
     """A Hugging Face tokenizer.json that means the contract."""
-    ids = _alphabet_ids(vocabulary)
+    spelled = _spelling(contract)
+    rows = sorted((number, token) for token, number in vocabulary.tokens.items() if token)
+    ids = {spelled(token): number for number, token in rows}
+    if contract.byte_fallback:
+        # What no merge makes keeps its id. The unknown token is not named: with byte fallback nothing is unknown, and
+        # some libraries want the named one among the added tokens, where its text would be matched.
+        ids |= {text: number for text, number in vocabulary.specials.items() if text not in ids}
     added = _added(contract)
     for row in added:
         # In the model's vocabulary too: otherwise the library numbers it on from the vocabulary's size, gaps
@@ -190,29 +201,54 @@ def tokenizer_json(vocabulary: Vocabulary, merges: tuple[Pair, ...], contract: C
         "truncation": None,
         "padding": None,
         "added_tokens": added,
-        "normalizer": {"type": "NFC"} if contract.normalizer == "nfc" else None,
-        "pre_tokenizer": _pre_tokenizer(contract),
+        "normalizer": _normalizer(contract),
+        "pre_tokenizer": None if contract.byte_fallback else _pre_tokenizer(contract),
         "post_processor": None,
-        "decoder": {
-            "type": "ByteLevel",
-            "add_prefix_space": False,
-            "trim_offsets": False,
-            "use_regex": False,
-        },
+        "decoder": _decoder(contract),
         "model": {
             "type": "BPE",
             "dropout": None,
             "unk_token": None,
             "continuing_subword_prefix": None,
-            "end_of_word_suffix": None,
-            "fuse_unk": False,
-            "byte_fallback": False,
+            "end_of_word_suffix": contract.end_of_word or None,
+            "fuse_unk": contract.byte_fallback,
+            "byte_fallback": contract.byte_fallback,
             "ignore_merges": contract.ignore_merges,
             "vocab": ids,
-            "merges": [f"{to_alphabet(left)} {to_alphabet(right)}" for left, right in merges],
+            "merges": _merges([(spelled(left), spelled(right)) for left, right in merges]),
         },
     }
     return json.dumps(root, ensure_ascii=False).encode("utf-8")
+
+
+def _spelling(contract: Contract) -> Callable[[bytes], str]:
+    """How a token is written: in the byte alphabet, or as the text that it is."""
+    if contract.byte_fallback:
+        return bytes.decode
+    suffix = contract.end_of_word.encode("utf-8")
+    if not suffix:
+        return to_alphabet
+    return lambda token: to_alphabet(token.removesuffix(suffix)) + contract.end_of_word * token.endswith(suffix)
+
+
+def _merges(pairs: list[tuple[str, str]]) -> list[str] | list[tuple[str, str]]:
+    """`a b` for each, unless a part has a space."""
+    return pairs if any(" " in part for pair in pairs for part in pair) else [" ".join(pair) for pair in pairs]
+
+
+def _normalizer(contract: Contract) -> dict[str, Any] | None:
+    rows = [STEPS[step] for step in contract.steps]
+    return rows[0] if len(rows) == 1 else {"type": "Sequence", "normalizers": rows} if rows else None
+
+
+def _decoder(contract: Contract) -> dict[str, Any]:
+    if contract.byte_fallback:
+        return decoder_of_characters(contract.steps)
+    own = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
+    if not contract.end_of_word:
+        return own
+    space = {"type": "Replace", "pattern": {"String": contract.end_of_word}, "content": " "}
+    return {"type": "Sequence", "decoders": [own, space]}
 
 
 def _added(contract: Contract) -> list[dict[str, Any]]:
@@ -236,7 +272,7 @@ def _added(contract: Contract) -> list[dict[str, Any]]:
 
 
 def _pre_tokenizer(contract: Contract) -> dict[str, Any]:
-    own = contract.pretokenizer == (GPT2_PATTERN,)
+    own = contract.pretokenizer == (GPT2_PATTERN,) and contract.gaps == "kept"
     last = {
         "type": "ByteLevel",
         "add_prefix_space": contract.add_prefix_space,
@@ -245,8 +281,8 @@ def _pre_tokenizer(contract: Contract) -> dict[str, Any]:
     }
     if own:
         return last
-    splits = [
-        {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
-        for pattern in contract.pretokenizer
-    ]
+    how = {"behavior": "Isolated", "invert": False}
+    if contract.gaps == "dropped":
+        how = {"behavior": "Removed", "invert": True}
+    splits = [{"type": "Split", "pattern": {"Regex": pattern}, **how} for pattern in contract.pretokenizer]
     return {"type": "Sequence", "pretokenizers": [*splits, last]}

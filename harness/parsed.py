@@ -24,6 +24,8 @@ class Parsed:
     post_processor: str = "none"
     unknown: int | None = None
     byte_fallback: bool = False
+    end_of_word: str = ""
+    gaps: str = "kept"
     whitespace: tuple[str, ...] = ()
     byte_policy: str = DEFAULT_BYTE_POLICY
     notes: list[str] = field(default_factory=list)
@@ -46,6 +48,8 @@ class Parsed:
             post_processor=self.post_processor,
             unknown=self.unknown,
             byte_fallback=self.byte_fallback,
+            end_of_word=self.end_of_word,
+            gaps=self.gaps,
             whitespace=self.whitespace,
             byte_policy=self.byte_policy,
         )

@@ -1,7 +1,8 @@
 """Reader and writer of GGUF, the file of llama.cpp, as far as it is a vocabulary: the key-values of its header.
 
-Byte-level BPE only: tokens by id in GPT-2's byte alphabet, their types, merges in order, and in `tokenizer.ggml.pre` a
-name for the splitting expression, which the file itself does not have. Other models are opaque.
+Byte-level BPE: tokens by id in GPT-2's byte alphabet, their types, merges in order, and in `tokenizer.ggml.pre` a name
+for the splitting expression, which the file itself does not have. A SentencePiece model: `vocab_gguf_spm`. Others are
+opaque.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import struct
 from collections.abc import Iterable
 from typing import Any
 
-from tokassay.harness import known
+from tokassay.harness import known, vocab_gguf_spm, vocab_spm
 from tokassay.harness.alphabet import from_alphabet, to_alphabet
 from tokassay.harness.contract import Contract
 from tokassay.harness.errors import InputError
@@ -110,6 +111,8 @@ def parse(data: bytes, where: str) -> Parsed:
     """The vocabulary, and the contract that llama.cpp's rules for it are. Raises InputError for a broken file."""
     values = Header(data, where).values
     model, pre = values.get(PREFIX + "model"), values.get(PREFIX + "pre", "default")
+    if model in vocab_gguf_spm.MODELS:
+        return _pieces(values, where)
     if model != "gpt2":
         return Parsed(unmodelled=[f"{PREFIX}model: {model} is not modelled"])
     if pre not in pretokenizers():
@@ -147,6 +150,20 @@ def parse(data: bytes, where: str) -> Parsed:
     parsed.special_tokens = sorted_specials(specials)
     parsed.added_tokens = tuple(added)
     parsed.notes.append(f"{PREFIX}pre is {pre}: the expression is the one its models publish")
+    return parsed
+
+
+def model(data: bytes, where: str) -> bytes:
+    """A SentencePiece model file that says what a GGUF file does. Raises InputError."""
+    return vocab_gguf_spm.rebuilt(Header(data, where).values, where)
+
+
+def _pieces(values: dict[str, Any], where: str) -> Parsed:
+    try:
+        parsed = vocab_spm.parse(vocab_gguf_spm.rebuilt(values, where), where)
+    except InputError as error:
+        raise InputError(str(error), where=f"{where}: {PREFIX}tokens", remedy=error.remedy) from None
+    parsed.notes.append("rebuilt from a GGUF file")
     return parsed
 
 

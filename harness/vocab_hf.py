@@ -1,4 +1,5 @@
-"""Reader of Hugging Face `tokenizer.json` files of the byte-level BPE family.
+"""Reader of Hugging Face `tokenizer.json` files of the BPE family: over bytes, and (hf_symbols.py) over characters with
+byte fallback or with a suffix at the end of words.
 
 What the reader models becomes the contract; anything else makes the contract opaque, with each reason named.
 Options that act after the ids (post-processor, padding, truncation) are named and never applied.
@@ -11,7 +12,15 @@ from typing import Any
 from tokassay.harness.alphabet import from_alphabet
 from tokassay.harness.errors import InputError
 from tokassay.harness.hf_added import Added, read_added
-from tokassay.harness.hf_stages import normalizer, post_processor, pretokenizer
+from tokassay.harness.hf_stages import (
+    METASPACE,
+    decoder_of_characters,
+    no_pretokenizer,
+    normalizer,
+    post_processor,
+    pretokenizer,
+)
+from tokassay.harness.hf_symbols import read_characters, read_words
 from tokassay.harness.parsed import Parsed, missing_byte
 from tokassay.harness.vocab_gpt2 import REFETCH, read_ids, read_json, read_pair, unique_merges
 from tokassay.harness.vocabulary import Pair, settle_pairs
@@ -20,11 +29,10 @@ from tokassay.harness.vocabulary import Pair, settle_pairs
 NEUTRAL: dict[str, tuple[object, ...]] = {
     "dropout": (None, 0, 0.0),
     "continuing_subword_prefix": (None, ""),
-    "end_of_word_suffix": (None, ""),
 }
 # options that can only act on a character with no token; with all 256 bytes there is none
 IDLE = ("unk_token", "fuse_unk", "byte_fallback")
-MODEL_KEYS = {"type", "vocab", "merges", "ignore_merges", *NEUTRAL, *IDLE}
+MODEL_KEYS = {"type", "vocab", "merges", "ignore_merges", "end_of_word_suffix", *NEUTRAL, *IDLE}
 ROOT_KEYS = {
     "version",
     "truncation",
@@ -48,11 +56,21 @@ def parse(data: bytes, where: str) -> Parsed:
     parsed.unmodelled += [f"{key}: unknown part" for key in sorted(set(root) - ROOT_KEYS)]
     parsed.normalizer, reasons = normalizer(root.get("normalizer"))
     parsed.unmodelled += reasons
-    parsed.pretokenizer, parsed.add_prefix_space, reasons = pretokenizer(root.get("pre_tokenizer"))
+    over_characters = model.get("byte_fallback") is True and METASPACE in str(root.get("normalizer"))
+    if over_characters:
+        reasons = no_pretokenizer(root.get("pre_tokenizer"), tuple(parsed.normalizer.split("+")))
+    else:
+        parsed.pretokenizer, parsed.gaps, parsed.add_prefix_space, reasons = pretokenizer(root.get("pre_tokenizer"))
     parsed.unmodelled += reasons
     parsed.unmodelled += _model_reasons(model)
-    _name_options(root, parsed)
-    if not parsed.unmodelled:
+    _name_options(root, parsed, over_characters)
+    if parsed.unmodelled:
+        return parsed
+    if over_characters or model.get("end_of_word_suffix"):
+        merges = _merge_rows(model.get("merges"), f"{where}: model.merges")
+        read = read_characters if over_characters else read_words
+        read(model, merges, root.get("added_tokens"), where, parsed)
+    else:
         _read_model(model, root.get("added_tokens"), where, parsed)
     return parsed
 
@@ -65,7 +83,7 @@ def _model_reasons(model: dict[str, Any]) -> list[str]:
     return reasons + [f"model.{key}: unknown option" for key in sorted(set(model) - MODEL_KEYS)]
 
 
-def _name_options(root: dict[str, Any], parsed: Parsed) -> None:
+def _name_options(root: dict[str, Any], parsed: Parsed, over_characters: bool) -> None:
     for key in ("truncation", "padding"):
         if root.get(key) is not None:
             named = f"{key}: {_short(root[key])} acts after the ids and is not part of the contract"
@@ -75,8 +93,12 @@ def _name_options(root: dict[str, Any], parsed: Parsed) -> None:
             f"post_processor: {parsed.post_processor} is named, not applied: ids are compared before it"
         )
     decoder = root.get("decoder")
-    if not isinstance(decoder, dict) or decoder.get("type") != "ByteLevel":
-        parsed.notes.append(f"decoder: {_short(decoder)} is not ByteLevel; decoding is held to the tokens' own bytes")
+    usual = (
+        decoder_of_characters(tuple(parsed.normalizer.split("+"))) if over_characters else {"type": "ByteLevel"}
+    )
+    if not isinstance(decoder, dict) or not all(decoder.get(key) == value for key, value in usual.items()):
+        said = f"decoder: {_short(decoder)} is not the usual one; decoding is held to the tokens' own bytes"
+        parsed.notes.append(said)
 
 
 def _short(value: Any) -> str:
@@ -144,16 +166,20 @@ def _text(token: bytes, key: str) -> str:
 
 
 def _read_merges(rows: Any, where: str) -> list[tuple[Pair, str]]:
-    """Merges as `"a b"` strings or as `["a", "b"]` lists."""
+    return [(read_pair(parts, place), place) for parts, place in _merge_rows(rows, where)]
+
+
+def _merge_rows(rows: Any, where: str) -> list[tuple[list[str], str]]:
+    """Merges as `"a b"` strings or as `["a", "b"]` lists, each with its place."""
     if not isinstance(rows, list):
         raise InputError("not a list of merges", where=where, remedy=REFETCH)
-    listed: list[tuple[Pair, str]] = []
+    listed: list[tuple[list[str], str]] = []
     for number, row in enumerate(rows):
         place = f"{where}[{number}]"
         if isinstance(row, str) and row.startswith("#version"):
             continue  # as in vocab.bpe; the library passes it over here too
         parts = row.split(" ") if isinstance(row, str) else row
-        if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
+        if not isinstance(parts, list) or len(parts) != 2 or not all(isinstance(part, str) and part for part in parts):
             raise InputError("not a merge", where=place, remedy='write "a b" or ["a", "b"]')
-        listed.append((read_pair(parts, place), place))
+        listed.append((parts, place))
     return listed

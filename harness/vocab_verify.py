@@ -61,7 +61,7 @@ def verify(name: str) -> Verified:
 def _count(row: Verified, loaded: Loaded) -> None:
     tokens, merges = loaded.vocabulary.tokens, loaded.vocabulary.merges
     if merges is not None:
-        row.unreachable = len(unreachable_by_pairs(tokens, merges))
+        row.unreachable = len(unreachable_by_pairs(tokens, merges, loaded.vocabulary.symbols))
         return
     derivation = loaded.vocabulary.derivation
     row.exceptions, row.unreachable = len(derivation.exceptions), len(derivation.unreachable)

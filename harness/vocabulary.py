@@ -8,7 +8,7 @@ digest.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 from itertools import pairwise
@@ -20,14 +20,20 @@ MAX_ID = 2**32 - 1
 _NEVER = MAX_ID + 1
 
 
+def single_bytes(token: bytes) -> list[bytes]:
+    """What merging a token's bytes begins with where a contract says nothing else."""
+    return [token[at : at + 1] for at in range(len(token))]
+
+
 @dataclass(frozen=True)
 class Vocabulary:
     """Ordinary tokens (bytes -> id), an ordered merge list (None where ids are the ranks), and special tokens
-    (text -> id)."""
+    (text -> id). `symbols` gives what merging a token begins with."""
 
     tokens: Mapping[bytes, int]
     merges: tuple[Pair, ...] | None
     specials: Mapping[str, int]
+    symbols: Callable[[bytes], list[bytes]] = field(default=single_bytes, compare=False, kw_only=True)
 
     def canonical(self) -> bytes:
         """Lines `T <id> <hex>` by id, then `M <hex> <hex>` in merge order where there are merges, then `S
@@ -55,7 +61,7 @@ class Vocabulary:
         """Whether merging its bytes forms a token. No merging gives one out that its own bytes do not form."""
         if self.merges is None:
             return len(_merge(token, self.tokens.get, _NEVER)) <= 2
-        return len(token) < 2 or _forms(token, self._order)
+        return _forms(self.symbols(token), self._order)
 
     def ids(self) -> dict[int, bytes]:
         """id -> bytes, special tokens included (as their UTF-8)."""
@@ -139,10 +145,12 @@ def _merge(token: bytes, rank: Callable[[bytes, int], int], limit: int) -> list[
     return cuts
 
 
-def unreachable_by_pairs(tokens: Iterable[bytes], merges: Iterable[Pair]) -> tuple[bytes, ...]:
-    """The tokens of two bytes or more that merging their bytes by the pairs does not form."""
+def unreachable_by_pairs(
+    tokens: Iterable[bytes], merges: Iterable[Pair], symbols: Callable[[bytes], list[bytes]] = single_bytes
+) -> tuple[bytes, ...]:
+    """The tokens of two symbols or more that merging their symbols by the pairs does not form."""
     order = _ordered(merges)
-    return tuple(t for t in tokens if len(t) > 1 and not _forms(t, order))
+    return tuple(t for t in tokens if t and not _forms(symbols(t), order))
 
 
 def _ordered(merges: Iterable[Pair]) -> dict[Pair, int]:
@@ -152,8 +160,7 @@ def _ordered(merges: Iterable[Pair]) -> dict[Pair, int]:
     return order
 
 
-def _forms(token: bytes, order: Mapping[Pair, int]) -> bool:
-    parts = [token[i : i + 1] for i in range(len(token))]
+def _forms(parts: list[bytes], order: Mapping[Pair, int]) -> bool:
     numbers = [order.get(pair, _NEVER) for pair in pairwise(parts)]
     while numbers:
         lowest = min(numbers)

@@ -103,7 +103,7 @@ def by_vocabulary(loaded: Loaded) -> Splitter:
             f"{contract.algorithm} has no pretokenizer that is modelled", where=loaded.name,
             remedy="name another --vocab, or give --pattern",
         )
-    if contract.normalizer == "none" and not contract.add_prefix_space:
+    if contract.byte_level and contract.normalizer == "none" and not contract.add_prefix_space:
         try:
             return by_pattern(contract.pretokenizer, loaded.name)
         except PatternError:

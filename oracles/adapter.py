@@ -41,7 +41,13 @@ class Adapter:
                 return
             added = [text for name in ("special_tokens", "added_tokens") for text, *_ in contract.get(name, ())]
             whole = bool(contract.get("ignore_merges"))
-            tokens, merges = read_vocabulary(str(contract.get("algorithm")), files, added if whole else None)
+            suffix = str(contract.get("end_of_word", ""))
+            algorithm = str(contract.get("algorithm"))
+            symbols = bool(contract.get("byte_fallback") or suffix)
+            tokens, merges = (
+                read_symbols(files, suffix) if symbols
+                else read_vocabulary(algorithm, files, added if whole else None)
+            )  # fmt: skip
             self._oracle = Oracle(contract, tokens, merges)
         except errors.Unsupported as error:
             raise Unsupported(str(error)) from None
@@ -85,6 +91,13 @@ class Adapter:
             return self._loaded().decisions(bytes(document))
         except errors.Unsupported as error:
             raise Unsupported(str(error)) from None
+
+
+def read_symbols(files: Mapping[str, str], end_of_word: str) -> tuple[vocabfiles.Tokens, vocabfiles.Merges]:
+    """(tokens, merges) of a contract whose merging does not begin with single bytes."""
+    if "tokenizer.json" not in files:
+        raise errors.Unsupported("no tokenizer.json was given", where="files")
+    return vocabfiles.read_texts(Path(files["tokenizer.json"]), end_of_word)
 
 
 def read_vocabulary(

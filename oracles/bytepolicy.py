@@ -158,12 +158,12 @@ def _width(character: str) -> int:
 
 
 def prefixed(scanned: Scanned, prefix: str) -> Scanned:
-    """The stretch with `prefix` (ASCII) before it, which no document byte stands behind: its span is
+    """The stretch with the character `prefix` before it, which no document byte stands behind: its span is
     empty."""
-    width = len(prefix)
-    starts = None if scanned.starts is None else array("Q", [*range(width), *(at + width for at in scanned.starts)])
+    width = _width(prefix)
+    starts = None if scanned.starts is None else array("Q", [0, *(at + width for at in scanned.starts)])
     behind = scanned.origin
     if behind is None:
         behind = [(at, at + 1) for at in range(scanned.base, scanned.base + len(scanned.data))]
     origin = [(scanned.base, scanned.base)] * width + list(behind)
-    return Scanned(prefix + scanned.text, prefix.encode("ascii") + scanned.data, starts, origin, scanned.base)
+    return Scanned(prefix + scanned.text, prefix.encode("utf-8") + scanned.data, starts, origin, scanned.base)

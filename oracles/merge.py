@@ -1,5 +1,5 @@
-"""Byte-pair merging, as written: begin with single bytes; while some adjacent pair has a rank, join the pair
-of the lowest rank, the leftmost of these; stop when none has.
+"""Byte-pair merging, as written: begin with single symbols (bytes, where the contract says nothing else); while some
+adjacent pair has a rank, join the pair of the lowest rank, the leftmost of these; stop when none has.
 
 `rank_of(left, right)` is the only difference between the two algorithms:
 
@@ -14,12 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from heapq import heapify, heappop, heappush
+from itertools import accumulate
 
 RankOf = Callable[[bytes, bytes], int | None]
 # Called for each join with (left, right, rank, offset of left in the piece).
 Record = Callable[[bytes, bytes, int, int], None]
 
-# Above this many bytes the heap is quicker than the passes.
+# Above this many symbols the heap is quicker than the passes.
 LONG = 96
 
 
@@ -36,9 +37,15 @@ def pairs(merges: Sequence[tuple[bytes, bytes]]) -> RankOf:
     return lambda left, right: get((left, right))
 
 
-def naive(piece: bytes, rank_of: RankOf, record: Record | None = None) -> list[bytes]:
-    """The parts of `piece` after all merges; quadratic in its length."""
-    parts = [piece[at : at + 1] for at in range(len(piece))]
+def symbols_of(piece: bytes | Sequence[bytes]) -> list[bytes]:
+    """What merging begins with: the single bytes of a piece that is not given as symbols."""
+    return [piece[at : at + 1] for at in range(len(piece))] if isinstance(piece, bytes) else list(piece)
+
+
+def naive(piece: bytes | Sequence[bytes], rank_of: RankOf, record: Record | None = None) -> list[bytes]:
+    """The parts of a piece (its bytes, or the symbols that it begins with) after all merges; quadratic in their
+    number."""
+    parts = symbols_of(piece)
     while True:
         lowest = None
         where = -1
@@ -53,10 +60,12 @@ def naive(piece: bytes, rank_of: RankOf, record: Record | None = None) -> list[b
         parts[where : where + 2] = [parts[where] + parts[where + 1]]
 
 
-def linked(piece: bytes, rank_of: RankOf, record: Record | None = None) -> list[bytes]:
-    """The same parts in time n log n. A part is named by the offset of its first byte."""
-    length = len(piece)
-    parts: list[bytes | None] = [piece[at : at + 1] for at in range(length)]
+def linked(piece: bytes | Sequence[bytes], rank_of: RankOf, record: Record | None = None) -> list[bytes]:
+    """The same parts in time n log n. A part is named by the number of its first symbol."""
+    symbols = symbols_of(piece)
+    length = len(symbols)
+    parts: list[bytes | None] = list(symbols)
+    begins = [0, *accumulate(map(len, symbols))]
     after = list(range(1, length + 1))
     before = list(range(-1, length - 1))
     candidates: list[tuple[int, int]] = []
@@ -82,7 +91,7 @@ def linked(piece: bytes, rank_of: RankOf, record: Record | None = None) -> list[
         left, right = parts[at], parts[gone]
         assert left is not None and right is not None
         if record is not None:
-            record(left, right, rank, at)
+            record(left, right, rank, begins[at])
         parts[at], parts[gone] = left + right, None
         after[at] = after[gone]
         if after[at] < length:
@@ -94,6 +103,6 @@ def linked(piece: bytes, rank_of: RankOf, record: Record | None = None) -> list[
     return [part for part in parts if part is not None]
 
 
-def merge(piece: bytes, rank_of: RankOf, record: Record | None = None) -> list[bytes]:
-    """`naive` for short pieces, `linked` for long ones."""
+def merge(piece: bytes | Sequence[bytes], rank_of: RankOf, record: Record | None = None) -> list[bytes]:
+    """`naive` for few symbols, `linked` for many."""
     return (linked if len(piece) > LONG else naive)(piece, rank_of, record)

@@ -1,8 +1,14 @@
-"""Normalizers: `none`, and `nfc` (Unicode Normalization Form C, UAX #15) of a stated Unicode version.
+"""Normalizers: `none`, or steps joined by "+", each done to what the one before left.
+
+nfc, nfkc          Unicode Normalization Forms C and KC (UAX #15) of a stated Unicode version
+lowercase-each     the lower case of each character by itself
+metaspace          each U+0020 becomes U+2581
+prepend-metaspace  U+2581 is put before a text that is not empty, whatever it begins with
 
 NFC is three steps, as the Unicode Standard writes them in 3.11 and 3.12: decompose each character (D68), put each run
-of non-starters in the order of their combining classes (D109), compose (D117). The data is fixtures/unicode, the
-version the contract's: what Python ships is never asked.
+of non-starters in the order of their combining classes (D109), compose (D117). NFKC is the
+same with compatibility mappings in the first step (D65). The data is fixtures/unicode, the version the contract's: what
+Python ships is never asked.
 
 So that a span of the result can be traced to the document, text is normalized chunk by chunk. A chunk begins at each
 *boundary*: a character whose full decomposition begins with a starter that is not the second part of any primary
@@ -19,10 +25,13 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
 
-from tokassay.oracles.bytepolicy import Scanned
+from tokassay.oracles.bytepolicy import Scanned, prefixed
+from tokassay.oracles.casing import Casing, casing
 from tokassay.oracles.errors import OracleError, Unsupported
 
-NORMALIZERS = ("none", "nfc")
+FORMS = {"nfc": False, "nfkc": True}  # whether compatibility mappings count
+STEPS = (*FORMS, "lowercase-each", "metaspace", "prepend-metaspace")
+METASPACE = "\u2581"
 
 # A character, or a byte that is none and that nothing happens to.
 Unit = tuple[str, bool]
@@ -30,7 +39,10 @@ Unit = tuple[str, bool]
 
 @dataclass(frozen=True)
 class Normalization:
-    """What one version says of characters; what is not listed is a starter without a decomposition."""
+    """What one version says of characters; what is not listed is a starter without a decomposition.
+
+    `mapping` holds compatibility mappings too where it is of NFKC; `composite` never does.
+    """
 
     version: str
     combining: dict[str, int]
@@ -39,7 +51,7 @@ class Normalization:
     words: frozenset[str]
 
     def decomposed(self, character: str) -> str:
-        """The full canonical decomposition."""
+        """The full decomposition."""
         hangul = ord(character) - 0xAC00
         if 0 <= hangul < 19 * 21 * 28:
             leading, rest = divmod(hangul, 21 * 28)
@@ -61,7 +73,7 @@ class Normalization:
         return self.composite.get((first, second))
 
     def is_boundary(self, character: str) -> bool:
-        """Whether text may be cut before the character without changing its NFC."""
+        """Whether text may be cut before the character without changing its normal form."""
         return character not in self.joining
 
     @cached_property
@@ -78,12 +90,12 @@ class Normalization:
 
     @cached_property
     def restless(self) -> re.Pattern[str]:
-        """A character without which a chunk is its own NFC: no boundary, or changed even alone."""
-        alone = {each for each in self.mapping if self.nfc([(each, False)]) != [(each, False)]}
+        """A character without which a chunk is its own normal form: no boundary, or changed even alone."""
+        alone = {each for each in self.mapping if self.form([(each, False)]) != [(each, False)]}
         return re.compile("[" + "".join(map(re.escape, sorted(self.joining | alone))) + "]")
 
-    def nfc(self, units: Sequence[Unit]) -> list[Unit]:
-        """The NFC of characters and of bytes that are none."""
+    def form(self, units: Sequence[Unit]) -> list[Unit]:
+        """The normal form of characters and of bytes that are none."""
         parts: list[Unit] = []
         for character, is_byte in units:
             parts += [(character, True)] if is_byte else [(part, False) for part in self.decomposed(character)]
@@ -123,7 +135,7 @@ class Normalization:
         return done
 
     def edits(self, units: Sequence[Unit]) -> list[tuple[int, int, list[Unit]]]:
-        """(start, end, NFC) of the chunks that change, in units."""
+        """(start, end, normal form) of the chunks that change, in units."""
         text = "".join(character for character, _ in units)
         changed: list[tuple[int, int, list[Unit]]] = []
         end = 0
@@ -136,7 +148,7 @@ class Normalization:
             end = found.end()
             while end < len(units) and units[end][0] in self.joining and not units[end][1]:
                 end += 1
-            made = self.nfc(units[start:end])
+            made = self.form(units[start:end])
             if made != list(units[start:end]):
                 changed.append((start, end, made))
         return changed
@@ -148,6 +160,7 @@ def parse(text: str, version: str, where: str) -> Normalization:
     mapping: dict[str, str] = {}
     excluded: set[str] = set()
     words: set[str] = set()
+    compatibility: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith("#"):
             continue
@@ -159,8 +172,9 @@ def parse(text: str, version: str, where: str) -> Normalization:
             characters = [chr(code) for code in range(int(first, 16), int(last or first, 16) + 1)]
             if kind == "Ccc":
                 combining.update(dict.fromkeys(characters, int(rest[0])))
-            elif kind == "Decomposition":
-                mapping[characters[0]] = "".join(chr(int(part, 16)) for part in rest[0].split())
+            elif kind in ("Decomposition", "Compatibility"):
+                table = mapping if kind == "Decomposition" else compatibility
+                table[characters[0]] = "".join(chr(int(part, 16)) for part in rest[0].split())
             elif kind == "Exclusion":
                 excluded.update(characters)
             elif kind == "Word":
@@ -180,7 +194,7 @@ def parse(text: str, version: str, where: str) -> Normalization:
         if len(parts) == 2 and character not in excluded
         and not combining.get(character) and not combining.get(parts[0])
     }
-    return Normalization(version, combining, mapping, composite, frozenset(words))
+    return Normalization(version, combining, mapping | compatibility, composite, frozenset(words))
 
 
 def _ordered(version: str) -> tuple[int, ...]:
@@ -188,43 +202,91 @@ def _ordered(version: str) -> tuple[int, ...]:
 
 
 @cache
-def normalization(version: str) -> Normalization:
+def normalization(version: str, *, compatible: bool = False) -> Normalization:
     """The table of a Unicode version up to 17.0 (read once a process): an earlier one is what a later one says of the
-    characters that it has."""
-    path = files("tokassay.fixtures") / "unicode" / "normalization.txt"
-    return parse(path.read_text(encoding="ascii"), version, str(path))
+    characters that it has. `compatible`: that of NFKC."""
+    folder = files("tokassay.fixtures") / "unicode"
+    names = ["normalization.txt", "compatibility.txt"][: 1 + compatible]
+    texts = [(folder / name).read_text(encoding="ascii") for name in names]
+    return parse("".join(texts), version, str(folder / names[0]))
 
 
-def check(normalizer: str) -> None:
-    """Unsupported for an unknown normalizer."""
-    if normalizer not in NORMALIZERS:
-        raise Unsupported(f"normalizer {normalizer!r} is not modelled", where="contract: normalizer")
+def steps(normalizer: str) -> tuple[str, ...]:
+    """The steps of a normalizer, in order; Unsupported for an unknown one."""
+    named = () if normalizer == "none" else tuple(normalizer.split("+"))
+    for step in named:
+        if step not in STEPS:
+            raise Unsupported(f"normalizer {step!r} is not modelled", where="contract: normalizer")
+    return named
 
 
-def normalize(text: str, normalizer: str, version: str) -> str:
+def normalize(text: str, normalizer: str, version: str, cases: str = "") -> str:
     """The normalized text; Unsupported for an unknown normalizer."""
-    check(normalizer)
-    if normalizer == "none" or text.isascii():
-        return text
-    return "".join(character for character, _ in normalization(version).nfc([(each, False) for each in text]))
+    return normalized(Scanned(text, text.encode("utf-8")), normalizer, version, cases)[0].text
 
 
-def normalized(scanned: Scanned, normalizer: str, version: str) -> tuple[Scanned, list[tuple[int, int]]]:
-    """(a stretch after the normalizer, the spans of the document that it changed).
+def normalized(
+    scanned: Scanned, normalizer: str, version: str, cases: str = ""
+) -> tuple[Scanned, list[tuple[int, int]]]:
+    """(a stretch after the normalizer, the spans of the document that it changed, in order of its steps).
 
-    Behind each byte of a changed chunk stands the whole chunk of the document.
+    `version` is the Unicode version of normal forms, `cases` that of lower case, if it is another one.
+    Behind each byte of a changed chunk stands the whole chunk of the document; behind a prepended character, nothing.
     """
-    check(normalizer)
-    if normalizer == "none" or scanned.text.isascii():
+    changed: list[tuple[int, int]] = []
+    for step in steps(normalizer):
+        if step in FORMS:
+            scanned, spans = _formed(scanned, normalization(version, compatible=FORMS[step]))
+        elif step == "lowercase-each":
+            scanned, spans = _lowered(scanned, casing(cases or version))
+        elif step == "metaspace":
+            scanned, spans = _metaspaced(scanned)
+        else:
+            spans = []
+            scanned = prefixed(scanned, METASPACE) if scanned.data else scanned
+        changed += spans
+    return scanned, changed
+
+
+def composes(normalizer: str) -> bool:
+    """Whether one of the steps can put a character in the place of others, so that spans are of chunks."""
+    return any(step in FORMS or step == "lowercase-each" for step in steps(normalizer))
+
+
+def _lowered(scanned: Scanned, table: Casing) -> tuple[Scanned, list[tuple[int, int]]]:
+    starts = scanned.character_starts()
+    edits = [
+        (at, at + 1, [(part, False) for part in table.lower[each]])
+        for at, each in enumerate(scanned.text)
+        if each in table.lower and not _is_byte(starts, at, each)
+    ]
+    return _edited(scanned, starts, edits) if edits else (scanned, [])
+
+
+def _is_byte(starts: Sequence[int], at: int, character: str) -> bool:
+    """Whether what stands there is a byte that is no character, under `byte-alphabet`."""
+    return starts[at + 1] - starts[at] == 1 and not character.isascii()
+
+
+def _metaspaced(scanned: Scanned) -> tuple[Scanned, list[tuple[int, int]]]:
+    starts = scanned.character_starts()
+    edits = [(at, at + 1, [(METASPACE, False)]) for at, each in enumerate(scanned.text) if each == " "]
+    return _edited(scanned, starts, edits) if edits else (scanned, [])
+
+
+def _formed(scanned: Scanned, table: Normalization) -> tuple[Scanned, list[tuple[int, int]]]:
+    if scanned.text.isascii():
         return scanned, []
     starts = scanned.character_starts()
-    units = [
-        (character, starts[at + 1] - starts[at] == 1 and not character.isascii())
-        for at, character in enumerate(scanned.text)
-    ]
-    edits = normalization(version).edits(units)
-    if not edits:
-        return scanned, []
+    units = [(character, _is_byte(starts, at, character)) for at, character in enumerate(scanned.text)]
+    edits = table.edits(units)
+    return _edited(scanned, starts, edits) if edits else (scanned, [])
+
+
+def _edited(
+    scanned: Scanned, starts: Sequence[int], edits: Sequence[tuple[int, int, list[Unit]]]
+) -> tuple[Scanned, list[tuple[int, int]]]:
+    """(a stretch with units in the place of characters first..last, the spans of the document behind those)."""
     text: list[str] = []
     data: list[bytes] = []
     new_starts = array("Q")
@@ -256,7 +318,7 @@ def normalized(scanned: Scanned, normalizer: str, version: str) -> tuple[Scanned
             raw = own if is_byte else character.encode("utf-8")
             take(character, raw, [span] * len(raw))
         at = end
-    keep(at, len(units))
+    keep(at, len(starts) - 1)
     new_starts.append(size)
     plain = scanned.starts is None
     return Scanned("".join(text), b"".join(data), None if plain else new_starts, origin, scanned.base), spans

@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from tokassay.oracles import greedy, merge, tiktoken_bytes, utf8
-from tokassay.oracles import normalize as nfc
+from tokassay.oracles import greedy, merge, normalize, symbols, tiktoken_bytes, utf8
 from tokassay.oracles.bytepolicy import ALPHABET, Scanned, prefixed, scan
 from tokassay.oracles.classes import classes
 from tokassay.oracles.decisions import PREFIX_SPACE, WHOLE, Decision
@@ -52,19 +51,22 @@ class Oracle:
         algorithm = self._field("algorithm")
         if algorithm not in ALGORITHMS:
             raise Unsupported(f"algorithm {algorithm!r} is not modelled", where="contract: algorithm")
-        if contract.get("byte_fallback"):
-            raise Unsupported("byte_fallback is not modelled", where="contract: byte_fallback")
+        fallback, suffix = bool(contract.get("byte_fallback")), contract.get("end_of_word", "")
+        if (fallback or suffix) and algorithm != "bpe-pairs":
+            raise Unsupported(f"byte_fallback and end_of_word under {algorithm} are not modelled", where="contract")
+        self._symbols = symbols.Symbols(tokens, byte_fallback=fallback, end_of_word=suffix)
         self._normalizer = self._field("normalizer")
-        nfc.check(self._normalizer)
+        self._steps = normalize.steps(self._normalizer)
         patterns = tuple(self._field("pretokenizer"))
         self._policy = self._field("byte_policy")
         if self._policy == "raw" and patterns:
             raise Unsupported("byte policy raw has no characters for a pretokenizer", where="contract: byte_policy")
         scan(b"", self._policy)
         self._table = classes(self._field("unicode"))
-        # A normalizer may be of another Unicode version than the classes.
-        self._forms: str = contract.get("normalization") or self._table.version
-        self._pretokenizer = Pretokenizer(patterns, self._table.version)
+        # A normalizer may be of another Unicode version than the classes, and its lower case of yet another.
+        versions = (contract.get("normalization") or self._table.version, contract.get("casing") or self._table.version)
+        self._by: tuple[str, str, str] = (self._normalizer, *versions)
+        self._pretokenizer = Pretokenizer(patterns, self._table.version, gaps=contract.get("gaps", "kept") == "kept")
         self._prefix_space = bool(contract.get("add_prefix_space"))
         self._whole_first = bool(contract.get("ignore_merges"))
         self._longest = greedy.longest_length(tokens)
@@ -73,9 +75,11 @@ class Oracle:
             raise Unsupported(f"an unknown id under {algorithm} is not modelled", where="contract: unknown")
         self._rank_of = self._ranks(algorithm, merges)
         self._raw, self._normal = self._read_specials(specials or {})
-        self._bytes_of = {identity: token for token, identity in tokens.items()}
+        self._bytes_of = {identity: self._written(identity, token) for token, identity in tokens.items()}
+        self._width_of = {identity: len(self._symbols.written(identity, token)) for token, identity in tokens.items()}
         # Of texts that share an id the first is the id's: by id, then text, as contracts list them.
-        self._bytes_of.update((identity, token) for token, identity in sorted(self._all_specials.items(), reverse=True))
+        specials = sorted(self._all_specials.items(), reverse=True)
+        self._bytes_of.update((identity, self._written(identity, token)) for token, identity in specials)
         self._memo: dict[str | bytes, list[int]] = {}
 
     # ---- what the contract says
@@ -84,6 +88,11 @@ class Oracle:
         if name not in self.contract:
             raise OracleError(f"the contract lacks {name!r}", where="contract", remedy="use Contract.to_json()")
         return self.contract[name]
+
+    def _written(self, identity: int, token: bytes) -> bytes:
+        """What a token is decoded to."""
+        token = self._symbols.written(identity, token)
+        return token.replace(normalize.METASPACE.encode(), b" ") if "metaspace" in self._steps else token
 
     def _ranks(self, algorithm: str, merges: Sequence[tuple[bytes, bytes]] | None) -> merge.RankOf | None:
         if algorithm == "greedy-longest":
@@ -116,7 +125,7 @@ class Oracle:
         made_flags: dict[bytes, tuple[str, ...]] = {}
         for text, identity in texts.items():
             if text not in raw:
-                form = nfc.normalize(text.decode("utf-8"), self._normalizer, self._forms).encode("utf-8")
+                form = normalize.normalize(text.decode("utf-8"), *self._by).encode("utf-8")
                 if form in made:
                     raise Unsupported(f"added token {text!r} is another one's after the normalizer")
                 made[form], made_flags[form] = identity, flags[text]
@@ -140,7 +149,7 @@ class Oracle:
         """(the segment as characters and bytes, the spans of the document that the normalizer changed)."""
         whole = len(document) == segment.end - segment.start
         data = document if whole else document[segment.start : segment.end]
-        return nfc.normalized(scan(data, self._policy, base=segment.start), self._normalizer, self._forms)
+        return normalize.normalized(scan(data, self._policy, base=segment.start), *self._by)
 
     def _stretches(self, scanned: Scanned) -> Iterator[tuple[Segment | None, Scanned]]:
         """A normalized segment as (added token, its bytes) and (None, text that is cut into pieces), in order."""
@@ -158,6 +167,8 @@ class Oracle:
 
     def _pieces(self, scanned: Scanned) -> Sequence[str | bytes]:
         """The pieces of a segment: as text where the bytes are its UTF-8, as bytes where they are not."""
+        if not self._pretokenizer.gaps:
+            return [piece for _, piece in self._placed(scanned)]
         pieces = self._pretokenizer.pieces(scanned.text)
         if scanned.starts is None:
             return pieces
@@ -168,25 +179,44 @@ class Oracle:
             at += len(piece)
         return cut
 
+    def _placed(self, scanned: Scanned) -> Iterator[tuple[int, str | bytes]]:
+        """(where it begins in the segment's bytes, the piece) of each."""
+        if self._pretokenizer.gaps:
+            at = 0
+            for piece in self._pieces(scanned):
+                yield at, piece
+                at += len(piece.encode("utf-8") if isinstance(piece, str) else piece)
+            return
+        starts = scanned.character_starts()
+        for first, last, _ in self._pretokenizer.ruled_pieces(scanned.text):
+            yield starts[first], scanned.data[starts[first] : starts[last]]
+
     def _parts(self, piece: bytes, *, whole_first: bool, record: merge.Record | None = None) -> list[bytes]:
         """The token bytes of one piece."""
         if whole_first and piece in self.tokens:
             return [piece]
         if self._rank_of is None:
             return greedy.greedy(piece, self.tokens, self._longest, skip=self._unknown is not None)
-        return merge.merge(piece, self._rank_of, record)
+        return merge.merge(self._symbols.begin(piece), self._rank_of, record)
 
     def _ids(self, parts: Sequence[bytes]) -> list[int]:
         if self._unknown is not None:
             return [self.tokens.get(part, self._unknown) for part in parts]
         try:
-            return [self.tokens[part] for part in parts]
+            return [self._symbols.ids[part] for part in parts]
         except KeyError as error:
             raise OracleError(
                 f"{error.args[0].hex()} is not a token",
                 where="vocabulary",
                 remedy="byte-level BPE needs the 256 single-byte tokens and every merge's result",
             ) from None
+
+    def _widths(self, ids: Sequence[int]) -> list[int]:
+        """The number of bytes of a piece behind each of its ids."""
+        widths = [self._width_of[identity] for identity in ids]
+        if widths:
+            widths[-1] -= len(self._symbols.suffix)
+        return widths
 
     def _piece_ids(self, piece: str | bytes) -> list[int]:
         known = self._memo.get(piece)
@@ -260,17 +290,15 @@ class Oracle:
                 if part is not None:
                     spans.append(stretch.document_span(0, len(stretch.data)))
                     continue
-                at = 0
-                for piece in self._pieces(stretch):
-                    for identity in self._piece_ids(piece):
-                        width = len(self._bytes_of[identity])
+                for at, piece in self._placed(stretch):
+                    for width in self._widths(self._piece_ids(piece)):
                         spans.append(stretch.document_span(at, at + width))
                         at += width
         return spans
 
     def changes(self, document: bytes) -> bool:
-        """Whether the normalizer changes something of the document."""
-        return any(
+        """Whether the normalizer changes something of the document so that no span of single characters is left."""
+        return normalize.composes(self._normalizer) and any(
             self._scanned(document, segment)[1] for segment in self._segments(document) if segment.token is None
         )
 
@@ -279,13 +307,16 @@ class Oracle:
         return [(each["start"], each["end"]) for each in self._trace(document) if each["stage"] in _PIECES]
 
     def decode(self, ids: Sequence[int]) -> bytes:
-        """The bytes of the tokens, joined."""
+        """The bytes of the tokens, joined; what a normalizer writes for spaces, and a suffix of words, as spaces."""
         try:
-            return b"".join([self._bytes_of[identity] for identity in ids])
+            joined = b"".join([self._bytes_of[identity] for identity in ids])
         except KeyError as error:
             raise OracleError(
                 f"no token has id {error.args[0]}", where="ids", remedy="give ids of this vocabulary"
             ) from None
+        if self._symbols.suffix:
+            joined = joined.replace(self._symbols.suffix, b" ")
+        return joined.removeprefix(b" ") if "prepend-metaspace" in self._steps else joined
 
     def decisions(self, document: bytes) -> list[Decision]:
         """What every stage decided, in the pipeline's order (see decisions.py). Raises Reject like encode."""
@@ -344,6 +375,8 @@ class Oracle:
         scanned, changed = self._scanned(document, segment)
         for start, end in changed:
             found.append({"stage": "normalize", "offset": start, "path": self._normalizer, "start": start, "end": end})
+        if "prepend-metaspace" in self._steps and scanned.data:
+            found.append(_put_before(segment.start))
         for part, stretch in self._stretches(scanned):
             if part is not None and part.token is not None:
                 found.append(_special(*stretch.document_span(0, len(stretch.data)), part.token))
@@ -351,9 +384,8 @@ class Oracle:
             starts = stretch.character_starts()
             put = self._prefix_space and stretch.document_span(0, 1)[0] == stretch.document_span(0, 1)[1]
             if put:
-                at = stretch.document_span(0, 1)[0]
-                found.append({"stage": "normalize", "offset": at, "path": PREFIX_SPACE, "start": at, "end": at})
-            if changed:
+                found.append(_put_before(stretch.document_span(0, 1)[0]))
+            if changed or "prepend-metaspace" in self._steps:
                 self._trace_changed(stretch, starts, found)
             elif self._policy != "raw":
                 if put:
@@ -391,13 +423,14 @@ class Oracle:
         piece = scanned.data[start:end]
         found.append({"stage": "pretokenize", "offset": low, "path": "split", "start": low, "end": high, "rule": rule})
         parts = self._parts(piece, whole_first=whole_first, record=_merge_recorder(low, found))
+        ids = self._ids(parts)
         path = WHOLE if whole_first and piece in self.tokens else "part"
         at = start
-        for part, identity in zip(parts, self._ids(parts), strict=True):
-            first, last = scanned.document_span(at, at + len(part))
+        for width, identity in zip(self._widths(ids), ids, strict=True):
+            first, last = scanned.document_span(at, at + width)
             record = {"stage": "lookup", "offset": first, "path": path, "start": first, "end": last, "id": identity}
             found.append(record)
-            at += len(part)
+            at += width
 
     def _trace_tiktoken(self, document: bytes, valid: int, found: list[Decision]) -> None:
         self._trace_segment(document[:valid], Segment(0, valid, None), found)
@@ -429,6 +462,10 @@ _PIECES = ("special", "pretokenize")
 def _special(start: int, end: int, identity: int) -> Decision:
     place = {"start": start, "end": end, "id": identity}
     return {"stage": "special", "offset": start, "path": "leftmost-longest", **place}
+
+
+def _put_before(at: int) -> Decision:
+    return {"stage": "normalize", "offset": at, "path": PREFIX_SPACE, "start": at, "end": at}
 
 
 def _consecutive(parts: Sequence[bytes]) -> list[tuple[int, int]]:

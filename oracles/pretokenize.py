@@ -7,8 +7,8 @@ that has the wanted category in both, that no pattern names, and that folds to n
 stay, and U+017F (which `(?i:'s)` really matches) stays itself.
 
 Patterns are applied in order, each to every piece that the one before left: matches are pieces, and what lies
-between matches is a piece too. An empty match is none. Each piece is a text of its own: `$` and look-around
-stop at its ends.
+between matches is a piece too, unless the contract drops such gaps. An empty match is none. Each piece is a text of
+its own: `$` and look-around stop at its ends.
 """
 
 from __future__ import annotations
@@ -69,7 +69,8 @@ def representative(category: str, table: Classes, avoid: Sequence[tuple[int, int
 class Pretokenizer:
     """The split patterns of a contract under one Unicode version."""
 
-    def __init__(self, patterns: Sequence[str], version: str) -> None:
+    def __init__(self, patterns: Sequence[str], version: str, *, gaps: bool = True) -> None:
+        self.gaps = gaps
         self.table = classes(version)
         self.patterns = [reading.read(published) for published in patterns]
         self._compiled = [regex.compile(each.source, regex.VERSION0) for each in self.patterns]
@@ -93,7 +94,9 @@ class Pretokenizer:
         return text.translate(self._translation)
 
     def pieces(self, text: str) -> list[str]:
-        """The pieces of the text, in order; joined they are the text."""
+        """The pieces of the text, in order; joined they are the text, if gaps are kept."""
+        if not self.gaps:
+            return [text[start:end] for start, end, _ in self.ruled_pieces(text)]
         matched = self.matched_text(text)
         parts = [matched] if matched else []
         for compiled in self._compiled:
@@ -121,14 +124,14 @@ class Pretokenizer:
                     low, high = match.span()
                     if low == high:
                         continue
-                    if done < low:
+                    if done < low and self.gaps:
                         finer.append((start + done, start + low, "gap"))
                     # Alternatives are tried in order, so the first that matches here at all is the one that
                     # matched.
                     which = next(k for k, branch in enumerate(branches) if branch.match(part, low))
                     finer.append((start + low, start + high, pattern.alternatives[which]))
                     done = high
-                if done < len(part):
+                if done < len(part) and self.gaps:
                     finer.append((start + done, end, "gap"))
             spans = finer
         yield from spans

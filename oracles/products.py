@@ -422,7 +422,7 @@ def atoms(source: str) -> list[regex.Pattern[str]]:
 def _check(contract: Any) -> None:
     for field, wanted in (
         ("byte_policy", "byte-alphabet"), ("normalizer", "none"), ("specials", "off"), ("add_prefix_space", False),
-        ("ignore_merges", False), ("unknown", None),
+        ("ignore_merges", False), ("unknown", None), ("byte_fallback", False), ("end_of_word", ""), ("gaps", "kept"),
     ):
         if (contract.get(field) or wanted) != wanted:
             what = f"{field} {contract.get(field)!r} is not modelled for products"

@@ -8,6 +8,7 @@ import binascii
 import json
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from tokassay.oracles.bytepolicy import ALPHABET
 from tokassay.oracles.errors import OracleError
@@ -55,15 +56,37 @@ def read_gpt2(vocab_bpe: Path, encoder_json: Path, added: Iterable[str] | None =
 def read_tokenizer_json(path: Path) -> tuple[Tokens, Merges]:
     """The `model` of a byte-level BPE tokenizer.json: its vocab without the file's added tokens, and its merges, in
     either spelling of a pair."""
-    file = _json(path)
-    model, added = file.get("model"), file.get("added_tokens") or []
-    if not isinstance(model, dict) or "merges" not in model or not isinstance(added, list):
-        raise OracleError("no BPE model", where=f"{path}: model", remedy="give a byte-level BPE tokenizer.json")
+    model, added = _bpe_model(path)
     merges = []
     for number, pair in enumerate(model["merges"]):
         line = pair if isinstance(pair, str) else " ".join(pair)
         merges.append(_pair(line, f"{path}: model.merges[{number}]"))
-    return _tokens(model["vocab"], path, [token["content"] for token in added]), merges
+    return _tokens(model["vocab"], path, added), merges
+
+
+def read_texts(path: Path, end_of_word: str = "") -> tuple[Tokens, Merges]:
+    """The same of a model over characters: tokens are texts, as they stand there. With `end_of_word` they are of the
+    byte alphabet again, and end in that suffix or do not."""
+    model, added = _bpe_model(path)
+
+    def spelled(token: str) -> bytes:
+        if not end_of_word:
+            return token.encode("utf-8")
+        body = token.removesuffix(end_of_word)
+        return _raw(body, str(path)) + token[len(body) :].encode("utf-8")
+
+    pairs = [pair.split(" ") if isinstance(pair, str) else pair for pair in model["merges"]]
+    tokens = {spelled(token): int(number) for token, number in model["vocab"].items() if token not in added}
+    return tokens, [(spelled(left), spelled(right)) for left, right in pairs]
+
+
+def _bpe_model(path: Path) -> tuple[dict[str, Any], set[str]]:
+    """(the model of a tokenizer.json, the texts of its added tokens)."""
+    file = _json(path)
+    model, added = file.get("model"), file.get("added_tokens") or []
+    if not isinstance(model, dict) or "merges" not in model or not isinstance(added, list):
+        raise OracleError("no BPE model", where=f"{path}: model", remedy="give a tokenizer.json with a BPE model")
+    return model, {token["content"] for token in added}
 
 
 def _json(path: Path) -> dict[str, object]:

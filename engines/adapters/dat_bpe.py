@@ -34,8 +34,10 @@ class Adapter:
         wanted = {"bpe-ranks": "tiktoken", "bpe-pairs": "tokenizer.json"}.get(contract["algorithm"])
         if wanted not in files:
             raise Unsupported(f"algorithm {contract['algorithm']}: dat-bpe merges by a rank file or a tokenizer.json")
-        for field, modelled in (("byte_policy", "byte-alphabet"), ("byte_fallback", False)):
-            if contract[field] != modelled:
+        for field, modelled in (
+            ("byte_policy", "byte-alphabet"), ("byte_fallback", False), ("end_of_word", ""), ("gaps", "kept"),
+        ):
+            if contract.get(field, modelled) != modelled:
                 raise Unsupported(f"{field} {contract[field]!r}: dat-bpe has {modelled!r} only")
         if contract.get("normalization"):
             raise Unsupported("dat-bpe normalizes by the Unicode version of its classes")

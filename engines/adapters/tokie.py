@@ -26,7 +26,8 @@ class Adapter:
     def load(self, contract: dict[str, Any], files: dict[str, str], threads: int, options: dict[str, Any]) -> None:
         if "tokenizer.json" not in files:
             raise Unsupported("tokie needs a tokenizer.json, and none can be derived from this vocabulary")
-        self.pool, self.pieces = threads, contract["algorithm"] in ("bpe-scores", "unigram-viterbi")
+        self.pool = threads
+        self.pieces = contract["algorithm"] in ("bpe-scores", "unigram-viterbi") or contract["byte_fallback"]
         self.tokenizer = tokie.Tokenizer.from_json(files["tokenizer.json"])
 
     def prepare(self, document: bytes) -> str:

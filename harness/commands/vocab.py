@@ -1,4 +1,4 @@
-"""`tokassay vocab`: which vocabularies there are, fetching them, looking into them, verifying them."""
+"""`tokassay vocab`: fetching vocabularies, looking into them, verifying them; each other verb has a file of its own."""
 
 from __future__ import annotations
 
@@ -17,44 +17,6 @@ app = typer.Typer(help="List, fetch, show and verify vocabularies.", no_args_is_
 
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
 Names = Annotated[list[str], typer.Argument(help="Encodings, or short names of the catalogue (tokassay vocab list).")]
-
-
-@app.command("list")
-def list_vocabularies(as_json: AsJson = False) -> None:
-    """The known encodings, and the catalogue's other vocabularies: embedded, fetched or to fetch."""
-    from tokassay.corpora.fetch import cached_file, catalogue
-    from tokassay.harness import known
-    from tokassay.harness.load import known_path
-
-    encodings = [
-        {
-            "name": e.name,
-            "aliases": list(e.aliases),
-            "format": e.format,
-            "state": "embedded" if e.file else "fetched" if known_path(e) else "to fetch",
-            "catalogue": e.catalog,
-            "sha256": e.sha256,
-        }
-        for e in known.encodings()
-    ]
-    named = {e.catalog for e in known.encodings() if e.catalog}
-    others = [
-        {
-            "name": entry.slug,
-            "title": entry.name,
-            "format": entry.format,
-            "state": "fetched" if not entry.tree and cached_file(entry) else "to fetch",
-            "licence": entry.licence,
-            "notes": entry.notes,
-        }
-        for entry in catalogue()
-        if entry.kind == "vocab" and entry.slug not in named
-    ]
-    if as_json:
-        typer.echo(json.dumps({"encodings": encodings, "catalogue": others}))
-        return
-    _table("encodings", ("name", "aliases", "format", "state"), encodings)
-    _table("catalogue (fetch by name, load by path)", ("name", "title", "format", "state"), others)
 
 
 @app.command()
@@ -113,19 +75,20 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """The contract of a vocabulary, its digests, and what of its file is not modelled."""
+    from tokassay.harness.identity import described as identified
     from tokassay.harness.load import load_vocabulary, read_specials
 
     named = read_specials(specials) if specials else None
     with _console().status(f"loading {vocabulary}"):
         loaded = load_vocabulary(vocabulary, pattern=pattern, specials=named)
-        described = describe(loaded)
+        described = describe(loaded) | {"likeness": identified(loaded)}
     if as_json:
         if ids:
             described["ids"] = {str(number): token.hex() for number, token in sorted(loaded.vocabulary.ids().items())}
         typer.echo(json.dumps(described))
         return
     for key, value in described.items():
-        _print_field(key, value)
+        _print_field(*(("identity", value["says"]) if key == "likeness" else (key, value)))
     if ids:
         for number, token in sorted(loaded.vocabulary.ids().items()):
             typer.echo(f"{number}\t{token!r}")
@@ -220,10 +183,14 @@ def _word(value: Any) -> str:
     return "-" if value is None else str(value)
 
 
-def _convert() -> None:
+def _others() -> None:
     from tokassay.harness.commands.vocab_convert import convert
+    from tokassay.harness.commands.vocab_identify import identify
+    from tokassay.harness.commands.vocab_list import list_vocabularies
 
     app.command()(convert)
+    app.command()(identify)
+    app.command("list")(list_vocabularies)
 
 
-_convert()
+_others()

@@ -64,4 +64,4 @@ def test_what_a_normalizer_learned_after_unicode_3_2() -> None:
     assert {code for code in young if table[code] & later} >= tells
     assert len(tells) > 500 and ord("\U00010f4c") in tells
     # Nor is all news: a block with what everybody has asks for no second oracle.
-    assert int((table & later > 0).sum()) < 1000 and not (table[[ord(each) for each in "eé\u0302한"]] & later).any()
+    assert int((table & later > 0).sum()) < 1500 and not (table[[ord(each) for each in "eé\u0302한"]] & later).any()

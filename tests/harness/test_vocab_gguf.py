@@ -83,7 +83,7 @@ def test_the_name_of_an_expression_decides_whole_pieces() -> None:
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"model": "llama"}, "tokenizer.ggml.model: llama is not modelled"),
+        ({"model": "rwkv"}, "tokenizer.ggml.model: rwkv is not modelled"),
         ({"model": None}, "tokenizer.ggml.model: None is not modelled"),
         ({"pre": "falcon"}, "the expression that 'falcon' stands for is not known here"),
         ({"pre": None}, "the expression that 'default' stands for is not known here"),

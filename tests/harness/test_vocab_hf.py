@@ -89,7 +89,11 @@ def test_pretokenizers_that_are_modelled(tmp_path: Path, stage: Any, patterns: t
         ({"pre_tokenizer": sequence(OWN, split())}, "does not end in ByteLevel"),
         ({"pre_tokenizer": sequence(OWN, OWN)}, "pre_tokenizer.pretokenizers[0]: ByteLevel is not modelled"),
         ({"pre_tokenizer": sequence(split(behavior="Removed"), LEVEL)}, "behavior Removed"),
-        ({"pre_tokenizer": sequence(split(behavior="Removed", invert=True), LEVEL)}, "behavior Removed and invert"),
+        ({"pre_tokenizer": sequence(split(behavior="MergedWithNext", invert=True), LEVEL)}, "MergedWithNext and inv"),
+        (
+            {"pre_tokenizer": sequence(split("x", behavior="Removed", invert=True), split("y"), LEVEL)},
+            "gaps are dropped between the matches of one pattern and not of another",
+        ),
         ({"pre_tokenizer": sequence(split() | {"pattern": None}, LEVEL)}, "Split without a pattern"),
         # tokenizers: Split("a$") parts "a\nb" after the first a, and "a{1,2}+" takes "aaa" whole.
         ({"pre_tokenizer": sequence(split(r"\p{L}+|[^$]$"), LEVEL)}, "construct $ at 11"),
@@ -100,7 +104,8 @@ def test_pretokenizers_that_are_modelled(tmp_path: Path, stage: Any, patterns: t
         ({"pre_tokenizer": sequence(split(r"\w+|\W"), LEVEL)}, r"pretokenizers[0]: pattern construct \w at 0"),
         ({"pre_tokenizer": sequence(split("(("), LEVEL)}, "pretokenizers[0]: pattern '((': missing )"),
         ({"pre_tokenizer": sequence(split("[a-"), LEVEL)}, "pretokenizers[0]: pattern '[a-'"),
-        ({"normalizer": {"type": "NFKC"}}, "normalizer: NFKC"),
+        ({"normalizer": {"type": "NFKD"}}, "normalizer: NFKD"),
+        ({"normalizer": {"type": "Replace", "pattern": {"String": " "}, "content": "_"}}, "normalizer: Replace"),
         (
             {"normalizer": {"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "Lowercase"}]}},
             "normalizer.normalizers[1]: Lowercase",
@@ -122,7 +127,8 @@ def test_parts_that_are_not_modelled_are_named(tmp_path: Path, change: dict[str,
     [
         ({"type": "Unigram"}, "model.type: Unigram"),
         ({"dropout": 0.1}, "model.dropout: 0.1"),
-        ({"end_of_word_suffix": "</w>"}, "model.end_of_word_suffix"),
+        ({"end_of_word_suffix": "</w>"}, "model.vocab: b'\\x00</w>' has no token"),
+        ({"end_of_word_suffix": "</w>", "ignore_merges": True}, "model.ignore_merges: with an end_of_word_suffix"),
         ({"continuing_subword_prefix": "##"}, "model.continuing_subword_prefix"),
         ({"novelty": True}, "model.novelty: unknown option"),
         ({"vocab": BYTES | {"ab": 256, "abc": 257, "｜x": 258}}, "not in the byte alphabet"),

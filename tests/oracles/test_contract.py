@@ -25,7 +25,7 @@ BYTES = {bytes([each]): each for each in range(256)}
     [
         ("algorithm", "opaque"),
         ("algorithm", "unigram-viterbi"),
-        ("normalizer", "nfkc"),
+        ("normalizer", "nfd"),
         ("byte_policy", "wtf-8"),
         ("byte_policy", "raw"),
         ("byte_fallback", True),

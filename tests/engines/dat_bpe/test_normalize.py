@@ -16,7 +16,7 @@ from tokassay.corpora.catalogue import catalogue, find_entry
 from tokassay.corpora.fetch import fetch_archive, fetch_file
 from tokassay.engines.dat_bpe import _core, generate_normalization
 from tokassay.fixtures import derive_normalization
-from tokassay.oracles.normalize import normalization
+from tokassay.oracles.normalize import normalization, normalize
 from tokenizers import normalizers
 
 VERSIONS = ("15.0", "15.1", "16.0", "17.0")
@@ -64,7 +64,11 @@ def check_line(line: str, version: str) -> None:
     assert nfc(k_composed, version) == nfc(k_decomposed, version) == k_composed, line
     oracle = normalization(version)
     for text in (source, decomposed):
-        assert "".join(each for each, _ in oracle.nfc([(each, False) for each in text])) == composed, line
+        assert "".join(each for each, _ in oracle.form([(each, False) for each in text])) == composed, line
+    compatible = normalization(version, compatible=True)
+    for text in (source, composed, decomposed, k_composed, k_decomposed):
+        assert "".join(each for each, _ in compatible.form([(each, False) for each in text])) == k_composed, line
+        assert normalize(text, "nfkc", version) == k_composed, line
 
 
 @pytest.mark.parametrize("line", PUBLISHED.strip().splitlines())
@@ -140,7 +144,7 @@ def test_all_text_is_what_its_chunks_give() -> None:
             joined = list(units)
             for start, end, new in reversed(table.edits(units)):
                 joined[start:end] = new
-            assert joined == table.nfc(units)
+            assert joined == table.form(units)
 
 
 def test_tokenizers_nfc_is_that_of_unicode_9() -> None:
@@ -149,7 +153,7 @@ def test_tokenizers_nfc_is_that_of_unicode_9() -> None:
     later = normalization("17.0")
     for character in sorted(set(later.combining) | set(later.mapping)):
         for text in (character, character + "\u0334", "\u0345" + character, "a" + character + "\u0327", character * 2):
-            expected = "".join(each for each, _ in ours.nfc([(each, False) for each in text]))
+            expected = "".join(each for each, _ in ours.form([(each, False) for each in text]))
             assert theirs.normalize_str(text) == expected, ascii(text)
 
 
@@ -190,6 +194,11 @@ def test_the_published_test_file(version: str, count: int) -> None:
     for line in lines:
         for each in VERSIONS[VERSIONS.index(version) :]:
             check_line(line, each)
+    alone = {text_of(line.split(";")[0]) for line in lines}
+    for compatible in (False, True):
+        table = normalization(version, compatible=compatible)
+        # What the file does not list is its own normal form.
+        assert {each for each in table.mapping if table.form([(each, False)]) != [(each, False)]} <= alone
 
 
 @pytest.mark.network
