@@ -78,8 +78,12 @@ class Header:
         self.values = {self.text(): self.value(self.number("I")) for _ in range(self.number("Q"))}
 
     def take(self, size: int) -> bytes:
-        if size > len(self.data) - self.at:
-            raise InputError("ends inside its header", where=f"{self.where}, byte {self.at}", remedy=REFETCH)
+        left = len(self.data) - self.at
+        if size > left:
+            raise InputError(
+                f"ends inside its header: {size:,} bytes are wanted, and {left:,} are left",
+                where=f"{self.where}, byte {self.at}", remedy=REFETCH,
+            )
         self.at += size
         return self.data[self.at - size : self.at]
 

@@ -378,7 +378,7 @@ def test_a_gguf_file_is_the_vocabulary_of_its_model(tmp_path: Path) -> None:
         (gguf([*ROWS, ROWS[-1]]), "is there twice"), (gguf(ROWS, scores=(4, b"\0\0\0\0")), "no such array"),
         (gguf(ROWS, token_type=(9, struct.pack("<IQ", 5, 1) + b"\1\0\0\0")), "7 tokens, 7 scores and 1 types"),
         (gguf(ROWS, other=(99, b"")), "a value of type 99"),
-        (gguf(ROWS, other=(9, struct.pack("<IQ", 0, 1 << 60))), "an array of"),
+        (gguf(ROWS, other=(9, struct.pack("<IQ", 0, 1 << 60))), "are wanted"),
     ],
 )  # fmt: skip
 def test_a_damaged_gguf_file_is_named(data: bytes, said: str, tmp_path: Path) -> None:
@@ -388,4 +388,5 @@ def test_a_damaged_gguf_file_is_named(data: bytes, said: str, tmp_path: Path) ->
 
 
 def test_another_tokenizer_in_a_gguf_file_is_opaque(tmp_path: Path) -> None:
-    assert loaded_from(tmp_path, gguf(ROWS, "gpt2"), "m.gguf").unmodelled == ["tokenizer.ggml.model: gpt2"]
+    unmodelled = loaded_from(tmp_path, gguf(ROWS, "rwkv"), "m.gguf").unmodelled
+    assert unmodelled == ["tokenizer.ggml.model: rwkv is not modelled"]
