@@ -59,6 +59,9 @@ class EngineSpec:
     byte_policies: dict[str, str] = field(default_factory=dict)
     # The Unicode version of its normalizer; "": that of `unicode`.
     normalization: str = ""
+    # Other Unicode versions under an algorithm, or under one and what cuts words out ("wordpiece Whitespace"):
+    # `unicode`, `normalization`, and `casing`, that of its lower case.
+    variants: dict[str, dict[str, str]] = field(default_factory=dict)
     memory_mb: int = 4096
     timeout_s: float = 120.0
     lock: Path | None = None
@@ -77,6 +80,15 @@ class EngineSpec:
     def normalizes_by(self) -> str | None:
         """The Unicode version of its normalizer; None where it can be told."""
         return self.normalization or (None if self.unicode == "asked" else self.unicode)
+
+    def declares(self, algorithm: str, words: str = "") -> dict[str, str]:
+        """byte_policy, unicode, normalization and casing, as far as it says so, under an algorithm; "asked" for what it can
+        be told. `words`: what cuts words out."""
+        own = self.variants.get(f"{algorithm} {words}") or self.variants.get(algorithm) or {}
+        unicode = own.get("unicode", self.unicode)
+        normalization = own.get("normalization") or (unicode if own else self.normalizes_by)
+        found = {"byte_policy": self.byte_policy, "unicode": unicode, "normalization": normalization or ""}
+        return {name: value for name, value in (found | own).items() if value}
 
     @property
     def pinned(self) -> str:
@@ -152,7 +164,8 @@ EXAMPLES = {
 LISTS = {"algorithms": ALGORITHMS, "specials": SWITCH, "operations": (*OPERATIONS, *FURTHER)}
 CHOICES = {"environment": ("project", "own")}
 NUMBERS = ("memory_mb", "timeout_s")
-TABLES = ("entry_points", "byte_policies", "options", "alternatives", "reproduce")
+TABLES = ("entry_points", "byte_policies", "options", "alternatives", "reproduce", "variants")
+VARIANTS = ("unicode", "normalization", "casing")
 NAMES = ("accepts",)
 
 
@@ -212,6 +225,8 @@ def _value(path: Path, name: str, key: str, value: Any) -> Any:
             raise wrong("a table")
         if key == "alternatives" and not all(isinstance(each, dict) for each in value.values()):
             raise wrong("a table of tables of options")
+        if key == "variants" and not all(isinstance(each, dict) and set(each) <= set(VARIANTS) for each in value.values()):
+            raise wrong(f"a table of tables with some of {', '.join(VARIANTS)}")
         return dict(value)
     if key in NUMBERS:
         if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:

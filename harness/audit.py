@@ -25,7 +25,7 @@ from tokassay.corpora.open import FROM_VOCABULARY, open_corpus
 from tokassay.harness import environment, errors
 from tokassay.harness.blocks import Block, Names, cut
 from tokassay.harness.budget import Budget
-from tokassay.harness.contract import Contract
+from tokassay.harness.contract import EARLIER_UNICODE, Contract
 from tokassay.harness.divergences import FAILED, Divergences, Witness
 from tokassay.harness.expect import governing_block, oracle_keys
 from tokassay.harness.hosts import Target, oracle_spec, target
@@ -35,6 +35,7 @@ from tokassay.harness.reductions import reduce_all
 from tokassay.harness.store import Result, Store
 from tokassay.harness.suites import OPERATIONS, SPECIALS, CorpusRequest, Suite
 from tokassay.harness.tasks import ORACLE, Lane, Pools, Subject, Task, run_block
+from tokassay.harness.variants import versions
 
 
 class Progress(Protocol):
@@ -442,7 +443,7 @@ def oracle_name(contract: Contract, domain: str) -> str:
     """The oracle under a contract's variants as the command line names it: oracle:byte-policy@unicode+nfcversion."""
     default = Contract("", "")
     policy = "" if domain != "bytes" or contract.byte_policy == default.byte_policy else f":{contract.byte_policy}"
-    unicode = "" if domain == "neutral" or contract.unicode == default.unicode else f"@{contract.unicode}"
-    if contract.normalization is not None:
-        unicode = f"@{contract.unicode}+nfc{contract.normalization}"
+    everywhere = contract.normalization or contract.casing or contract.unicode in EARLIER_UNICODE
+    plain = not everywhere and (domain == "neutral" or contract.unicode == default.unicode)
+    unicode = "" if plain else f"@{versions(contract)}"
     return f"oracle{policy}{unicode}"

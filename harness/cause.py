@@ -19,6 +19,7 @@ from tokassay.harness.load import Loaded
 from tokassay.oracles.classes import classes
 from tokassay.oracles.decisions import STAGES
 from tokassay.oracles.errors import OracleError, Reject, Unsupported
+from tokassay.oracles.make import make_oracle
 from tokassay.oracles.oracle import Oracle
 
 # The oracle runs in this process here, so that a dozen contracts cost no dozen hosts: on documents that it cannot be
@@ -131,7 +132,7 @@ def answer(oracle: Oracle | None, document: bytes) -> Answer | None:
 def oracle_of(contract: Contract, loaded: Loaded) -> Oracle | None:
     """The oracle under a contract, in this process; None where it is not modelled."""
     try:
-        return Oracle(contract.to_json(), loaded.vocabulary.tokens, loaded.vocabulary.merges)
+        return make_oracle(contract.to_json(), loaded.vocabulary.tokens, loaded.vocabulary.merges)
     except (Unsupported, OracleError):
         return None
 

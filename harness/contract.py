@@ -18,10 +18,19 @@ from typing import Any
 from tokassay.harness.errors import InputError
 
 GREEDY = "greedy-longest"
-ALGORITHMS = ("bpe-ranks", "bpe-pairs", GREEDY, "opaque")
-NORMALIZERS = ("none", "nfc")
+WORDPIECE = "wordpiece"
+ALGORITHMS = ("bpe-ranks", "bpe-pairs", GREEDY, WORDPIECE, "opaque")
+# Steps of a normalizer; a contract has "none", or some of them in their order, joined by "+".
+NORMALIZER_STEPS = (
+    "nfc", "clean", "clean-private", "cjk-spaces", "lowercase", "lowercase-each", "strip-accents",
+)  # fmt: skip
+# Those that a Unicode version has a say in, and those whose version of lower case is another variant.
+UNICODE_STEPS = ("nfc", "clean", "clean-private", "strip-accents")
+CASING_STEPS = ("lowercase", "lowercase-each")
+GAPS = ("kept", "dropped")
 SPECIAL_POLICIES = ("off", "on")
 UNICODE_VERSIONS = ("15.0", "15.1", "16.0", "17.0")
+EARLIER_UNICODE = ("8.0",)  # known to an engine of `wordpiece`
 # From 4.1 on, a version's NFC is a later one's without the characters that it lacks (UAX #15, stability).
 NORMALIZATION_VERSIONS = (
     "4.1", "5.0", "5.1", "5.2", "6.0", "6.1", "6.2", "6.3", "7.0", "8.0", "9.0", "10.0", "11.0", "12.0", "12.1", "13.0",
@@ -29,7 +38,7 @@ NORMALIZATION_VERSIONS = (
 )
 BYTE_POLICIES = ("reject", "replace", "replace-each-byte", "byte-alphabet", "tiktoken-bytes", "raw")
 ADDED_FLAGS = ("lstrip", "rstrip", "single_word", "normalized")
-VARIANTS = ("unicode", "byte_policy", "normalization")
+VARIANTS = ("unicode", "byte_policy", "normalization", "casing")
 DEFAULT_UNICODE = "16.0"
 DEFAULT_BYTE_POLICY = "byte-alphabet"
 DIGEST_HEX = 16
@@ -46,8 +55,12 @@ class Contract:
     gaps as pieces. `specials` "off" makes the text of every special and added token ordinary text; "on"
     matches `special_tokens` and `added_tokens` leftmost, then longest, before the pretokenizer.
     `post_processor` is named and never applied. `unknown` is the id of a byte at which no token starts, which is
-    then lost; None (and no field of the JSON object) where there is no such byte, or where it is an error.
-    `normalization` is the Unicode version of the normalizer; None (and no field) where it is `unicode`.
+    then lost; None (and no field of the JSON object) where there is no such byte, or where it is an error. Under
+    `wordpiece` it is the id of an unknown word, `continuing_prefix` what tokens inside of words begin with, and
+    `max_word_chars` how many characters a word may have. `gaps` is "dropped" where what lies between the matches of
+    the pretokenizer is lost; "kept" (and no field) where it is a piece.
+    `normalization` is the Unicode version of the normalizer; None (and no field) where it is `unicode`. `casing` is
+    that of its lower case; None (and no field) where it is `normalization` or there is none.
     """
 
     algorithm: str
@@ -62,15 +75,19 @@ class Contract:
     byte_fallback: bool = False
     post_processor: str = "none"
     unknown: int | None = None
+    continuing_prefix: str | None = None
+    max_word_chars: int | None = None
+    gaps: str = "kept"
     unicode: str = field(default=DEFAULT_UNICODE)
     byte_policy: str = field(default=DEFAULT_BYTE_POLICY)
     normalization: str | None = None
+    casing: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """All fields as JSON values (tuples become lists)."""
         value: dict[str, Any] = json.loads(json.dumps(asdict(self)))
-        for name in ("unknown", "normalization"):
-            if value[name] is None:
+        for name, absent in _LEFT_OUT.items():
+            if value[name] == absent:
                 del value[name]  # so that a contract without it has one form, and the digest that it always had
         return value
 
@@ -92,6 +109,16 @@ class Contract:
         """The Unicode version of the normalizer."""
         return self.normalization or self.unicode
 
+    @property
+    def lowers_by(self) -> str:
+        """The Unicode version of the normalizer's lower case."""
+        return self.casing or self.normalizes_by
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """The steps of the normalizer, in order."""
+        return () if self.normalizer == "none" else tuple(self.normalizer.split("+"))
+
     @cached_property
     def digest(self) -> str:
         """16 hex digits over core and variants."""
@@ -104,20 +131,26 @@ class Contract:
 
     def with_variants(
         self, *, unicode: str | None = None, byte_policy: str | None = None, specials: str | None = None,
-        normalization: str | None = None,
+        normalization: str | None = None, casing: str | None = None,
     ) -> Contract:
         """The same contract under another Unicode version, byte policy, special-token policy or Unicode version of the
-        normalizer (None keeps). The last is left out where it says nothing: no normalizer, or `unicode` again."""
+        normalizer or of its lower case (None keeps). These two are left out where they say nothing: no normalizer that
+        asks, or the version that holds anyway."""
         changed = replace(
             self,
             unicode=unicode or self.unicode,
             byte_policy=byte_policy or self.byte_policy,
             specials=specials or self.specials,
             normalization=normalization or self.normalization,
+            casing=casing or self.casing,
         )
         _check(changed)
-        says = changed.normalizer != "none" and changed.normalization != changed.unicode
-        return changed if says else replace(changed, normalization=None)
+        lowers = bool(set(changed.steps) & set(CASING_STEPS))
+        if not (lowers or set(changed.steps) & set(UNICODE_STEPS)) or changed.normalization == changed.unicode:
+            changed = replace(changed, normalization=None)
+        if not lowers or changed.casing == changed.normalizes_by:
+            changed = replace(changed, casing=None)
+        return changed
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any], *, where: str = "contract") -> Contract:
@@ -142,23 +175,34 @@ class Contract:
 def _check(contract: Contract, where: str = "contract") -> None:
     allowed: list[tuple[str, Sequence[str]]] = [
         ("algorithm", ALGORITHMS),
-        ("normalizer", NORMALIZERS),
+        ("gaps", GAPS),
         ("specials", SPECIAL_POLICIES),
-        ("unicode", UNICODE_VERSIONS),
+        ("unicode", (*EARLIER_UNICODE, *UNICODE_VERSIONS) if contract.algorithm == WORDPIECE else UNICODE_VERSIONS),
     ]
     for name, values in allowed:
         if getattr(contract, name) not in values:
             raise InputError(f"{name} is {getattr(contract, name)!r}", where=where, remedy="use " + " | ".join(values))
-    if contract.normalization is not None and contract.normalization not in NORMALIZATION_VERSIONS:
-        raise InputError(
-            f"normalization is {contract.normalization!r}", where=where,
-            remedy=f"use {' | '.join(NORMALIZATION_VERSIONS)}",
-        )
+    for step in contract.steps:
+        if step not in NORMALIZER_STEPS:
+            remedy = f"use none, or steps of {' | '.join(NORMALIZER_STEPS)} joined by +"
+            raise InputError(f"normalizer has the step {step!r}", where=where, remedy=remedy)
+    for name in ("normalization", "casing"):
+        value = getattr(contract, name)
+        if value is not None and value not in NORMALIZATION_VERSIONS:
+            raise InputError(
+                f"{name} is {value!r}", where=where, remedy=f"use {' | '.join(NORMALIZATION_VERSIONS)}",
+            )
     for name in ("ignore_merges", "add_prefix_space", "byte_fallback"):
         if not isinstance(getattr(contract, name), bool):
             raise InputError(f"{name} is {getattr(contract, name)!r}", where=where, remedy="use true or false")
-    if contract.unknown is not None and (isinstance(contract.unknown, bool) or not isinstance(contract.unknown, int)):
-        raise InputError(f"unknown is {contract.unknown!r}", where=where, remedy="give an id, or leave it out")
+    for name, what in (("unknown", "an id"), ("max_word_chars", "a number of characters")):
+        value = getattr(contract, name)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
+            raise InputError(f"{name} is {value!r}", where=where, remedy=f"give {what}, or leave it out")
+    if contract.continuing_prefix is not None and not isinstance(contract.continuing_prefix, str):
+        raise InputError(
+            f"continuing_prefix is {contract.continuing_prefix!r}", where=where, remedy="give a text, or leave it out"
+        )
 
 
 def canonical_json(value: object) -> bytes:
@@ -166,6 +210,11 @@ def canonical_json(value: object) -> bytes:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode("ascii")
 
 
+# Fields of later days, and the value under which a contract's JSON has no such field.
+_LEFT_OUT: dict[str, object] = {
+    "unknown": None, "continuing_prefix": None, "max_word_chars": None, "gaps": "kept", "normalization": None,
+    "casing": None,
+}  # fmt: skip
 _TUPLES: dict[str, Callable[[Any], Any]] = {
     "pretokenizer": lambda items: tuple(str(item) for item in items),
     "special_tokens": lambda items: tuple((str(text), int(number)) for text, number in items),

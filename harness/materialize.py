@@ -20,14 +20,16 @@ from typing import Any
 
 from tokassay.engines.dat_greedy.crayfile import GREATEST_ID, pack
 from tokassay.harness.alphabet import from_alphabet, to_alphabet
-from tokassay.harness.contract import GREEDY, Contract
+from tokassay.harness.contract import GREEDY, WORDPIECE, Contract
 from tokassay.harness.hf_stages import GPT2_PATTERN
 from tokassay.harness.load import Loaded
+from tokassay.harness.vocab_wordpiece import tokenizer_json_stages
 from tokassay.harness.vocabulary import Pair, Vocabulary
 
 HARNESS = "tokassay.harness"
 SOURCES = (
     (HARNESS, "materialize.py"), (HARNESS, "vocabulary.py"), (HARNESS, "alphabet.py"), (HARNESS, "hf_stages.py"),
+    (HARNESS, "vocab_wordpiece.py"),
     ("tokassay.engines.dat_greedy", "crayfile.py"),
 )
 
@@ -41,8 +43,8 @@ def form() -> str:
 
 
 def materialize(loaded: Loaded, contract: Contract, cache_dir: Path) -> dict[str, str]:
-    """Name -> path of "tiktoken", "tokenizer.json", "vocab.bpe", "encoder.json", "dat" (those that can be derived) and
-    "source".
+    """Name -> path of "tiktoken", "tokenizer.json", "vocab.bpe", "encoder.json", "dat", "vocab.txt" (those that can be
+    derived) and "source".
 
     Files lie under `cache_dir/<core digest>-<form>/`, are written whole or not at all, and reused when present with
     the digest that lies beside each. `contract` is `loaded.contract` under any variants and specials policy. The
@@ -53,6 +55,12 @@ def materialize(loaded: Loaded, contract: Contract, cache_dir: Path) -> dict[str
         return paths
     folder = cache_dir / f"{contract.core_digest}-{form()}"
     vocabulary = loaded.vocabulary
+    if contract.algorithm == WORDPIECE:
+        paths["vocab.txt"] = _keep(folder / "vocab.txt", lambda: lines_file(vocabulary))
+        made = wordpiece_json(vocabulary, contract)
+        if made is not None:
+            paths["tokenizer.json"] = _keep(folder / "tokenizer.json", lambda: made)
+        return paths
     if contract.algorithm in ("bpe-ranks", GREEDY):
         paths["tiktoken"] = _keep(folder / "vocab.tiktoken", lambda: ranks_file(vocabulary))
     if contract.algorithm == GREEDY:
@@ -145,6 +153,38 @@ def ranks_file(vocabulary: Vocabulary) -> bytes:
     """`base64 rank` lines of the ordinary tokens by id; the empty token as `=`, as tiktoken reads it."""
     rows = sorted((number, token) for token, number in vocabulary.tokens.items())
     return b"".join(b"%s %d\n" % (b64encode(token) or b"=", number) for number, token in rows)
+
+
+def lines_file(vocabulary: Vocabulary) -> bytes:
+    """BERT's `vocab.txt`: a token a line by id, special tokens too; an empty line where an id has none."""
+    table = vocabulary.ids()
+    return b"".join(table.get(number, b"") + b"\n" for number in range(max(table, default=-1) + 1))
+
+
+def wordpiece_json(vocabulary: Vocabulary, contract: Contract) -> bytes | None:
+    """A Hugging Face tokenizer.json that hands the contract over; None where none can say it."""
+    stages = tokenizer_json_stages(contract.normalizer, contract.pretokenizer)
+    table = {number: token.decode("utf-8") for number, token in vocabulary.ids().items()}
+    if stages is None or contract.unknown not in table:
+        return None
+    root = {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": _added(contract),
+        "normalizer": stages[0],
+        "pre_tokenizer": stages[1],
+        "post_processor": None,
+        "decoder": {"type": "WordPiece", "prefix": contract.continuing_prefix, "cleanup": False},
+        "model": {
+            "type": "WordPiece",
+            "unk_token": table[contract.unknown],
+            "continuing_subword_prefix": contract.continuing_prefix,
+            "max_input_chars_per_word": contract.max_word_chars,
+            "vocab": {token: number for number, token in sorted(table.items())},
+        },
+    }
+    return json.dumps(root, ensure_ascii=False).encode("utf-8")
 
 
 def merges_file(merges: tuple[Pair, ...]) -> bytes:

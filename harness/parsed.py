@@ -23,6 +23,9 @@ class Parsed:
     add_prefix_space: bool = False
     post_processor: str = "none"
     unknown: int | None = None
+    continuing_prefix: str | None = None
+    max_word_chars: int | None = None
+    gaps: str = "kept"
     byte_policy: str = DEFAULT_BYTE_POLICY
     notes: list[str] = field(default_factory=list)
     unmodelled: list[str] = field(default_factory=list)
@@ -43,6 +46,9 @@ class Parsed:
             add_prefix_space=self.add_prefix_space,
             post_processor=self.post_processor,
             unknown=self.unknown,
+            continuing_prefix=self.continuing_prefix,
+            max_word_chars=self.max_word_chars,
+            gaps=self.gaps,
             byte_policy=self.byte_policy,
         )
         return contract, settled.vocabulary

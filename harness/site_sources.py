@@ -29,6 +29,7 @@ from tokassay.harness.sidebyside import side_by_side, to_json
 from tokassay.harness.sides import spans_of
 from tokassay.harness.vectors import ENCODE, Vector, load_all
 from tokassay.oracles.errors import OracleError, Reject
+from tokassay.oracles.make import make_oracle
 from tokassay.oracles.oracle import Oracle
 from tokassay.reports.site.sources import Engine, Fault, Known, Sources
 from tokassay.reports.site.sources import Vector as Shown
@@ -297,7 +298,7 @@ class Traces:
         key = contract.digest, loaded.contract.digest
         if key not in self._oracles:
             held = loaded.vocabulary
-            self._oracles[key] = Oracle(contract.to_json(), held.tokens, held.merges)
+            self._oracles[key] = make_oracle(contract.to_json(), held.tokens, held.merges)
         oracle = self._oracles[key]
         ids = tuple(oracle.encode(document))
         tokens = tuple(map(loaded.vocabulary.ids().get, ids))

@@ -114,6 +114,7 @@ def _check(spec: Any) -> dict[str, Any]:
     from tokassay.harness.known import encodings
     from tokassay.harness.load import as_greedy, load_vocabulary
     from tokassay.harness.materialize import materialize
+    from tokassay.harness.variants import declared
 
     row: dict[str, Any] = {"engine": spec.name, "version": "", "python": "", "ok": False, "ids": [], "note": ""}
     try:
@@ -129,11 +130,7 @@ def _check(spec: Any) -> dict[str, Any]:
             if loaded.contract.algorithm not in spec.algorithms:
                 row.update(ok=True, note="starts; has no byte-level BPE to try")
                 return row
-            contract = loaded.contract.with_variants(
-                unicode=None if spec.unicode == "asked" else spec.unicode,
-                byte_policy=None if spec.byte_policy == "asked" else spec.byte_policy,
-                normalization=spec.normalizes_by,
-            )
+            contract = loaded.contract.with_variants(**declared(spec, loaded.contract))
             host.load(contract.to_json(), materialize(loaded, contract, cache_dir() / "vocab"))
             ids = host.encode([SAMPLE]).output.rows()[0]  # type: ignore[union-attr]
             right = list(next(one.sample for one in encodings() if one.name == "gpt2"))
