@@ -82,8 +82,8 @@ class EngineSpec:
         return self.normalization or (None if self.unicode == "asked" else self.unicode)
 
     def declares(self, algorithm: str, words: str = "") -> dict[str, str]:
-        """byte_policy, unicode, normalization and casing, as far as it says so, under an algorithm; "asked" for what it can
-        be told. `words`: what cuts words out."""
+        """byte_policy, unicode, normalization and casing under an algorithm, as far as it says so; "asked" for what it
+        can be told. `words`: what cuts words out."""
         own = self.variants.get(f"{algorithm} {words}") or self.variants.get(algorithm) or {}
         unicode = own.get("unicode", self.unicode)
         normalization = own.get("normalization") or (unicode if own else self.normalizes_by)
@@ -225,8 +225,10 @@ def _value(path: Path, name: str, key: str, value: Any) -> Any:
             raise wrong("a table")
         if key == "alternatives" and not all(isinstance(each, dict) for each in value.values()):
             raise wrong("a table of tables of options")
-        if key == "variants" and not all(isinstance(each, dict) and set(each) <= set(VARIANTS) for each in value.values()):
-            raise wrong(f"a table of tables with some of {', '.join(VARIANTS)}")
+        if key == "variants":
+            for each in value.values():
+                if not isinstance(each, dict) or not set(each) <= set(VARIANTS):
+                    raise wrong(f"a table of tables with some of {', '.join(VARIANTS)}")
         return dict(value)
     if key in NUMBERS:
         if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:

@@ -11,11 +11,20 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from tokassay.harness import known
-from tokassay.harness.contract import BYTE_POLICIES, GREEDY, NORMALIZATION_VERSIONS, UNICODE_VERSIONS, Contract
+from tokassay.harness.contract import (
+    BYTE_POLICIES,
+    EARLIER_UNICODE,
+    GREEDY,
+    NORMALIZATION_VERSIONS,
+    UNICODE_VERSIONS,
+    WORDPIECE,
+    Contract,
+)  # fmt: skip
 from tokassay.harness.differ import Side, first_ill_formed
 from tokassay.harness.domains import NEUTRAL, domain_of
 from tokassay.harness.hosts import ORACLE, Target
 from tokassay.harness.load import Loaded
+from tokassay.harness.vocab_wordpiece import WORDS, near
 from tokassay.oracles.classes import classes
 from tokassay.oracles.decisions import STAGES
 from tokassay.oracles.errors import OracleError, Reject, Unsupported
@@ -72,8 +81,9 @@ AXES = (
         lambda old, new: f"with the byte policy {new} instead of {old}",
     ),
     Axis(
-        "normalizer", "normalize", lambda c: ("none", "nfc"), lambda c, d: not d.isascii(),
-        lambda old, new: "without a normalizer" if new == "none" else f"with {new.upper()}",
+        "normalizer", "normalize", lambda c: near(c.normalizer) if c.algorithm == WORDPIECE else ("none", "nfc"),
+        lambda c, d: c.algorithm == WORDPIECE or not d.isascii(),
+        lambda old, new: {"none": "without a normalizer", "nfc": "with NFC"}.get(new, f"with the normalizer {new}"),
     ),
     Axis(
         "normalization", "normalize", lambda c: NORMALIZATION_VERSIONS,
@@ -81,31 +91,41 @@ AXES = (
         lambda old, new: f"with a normalizer of Unicode {new}",
     ),
     Axis(
-        "add_prefix_space", "normalize", lambda c: (True, False), lambda c, d: not d.startswith(b" "),
+        "add_prefix_space", "normalize", lambda c: (True, False),
+        lambda c, d: c.algorithm != WORDPIECE and not d.startswith(b" "),
         lambda old, new: f"with{'' if new else 'out'} a space put before the text (add_prefix_space)",
     ),
     Axis(
-        "unicode", "classify", lambda c: UNICODE_VERSIONS, lambda c, d: domain_of(d) != NEUTRAL,
+        "unicode", "classify",
+        lambda c: (*EARLIER_UNICODE, *UNICODE_VERSIONS) if c.algorithm == WORDPIECE else UNICODE_VERSIONS,
+        lambda c, d: domain_of(d) != NEUTRAL or (c.algorithm == WORDPIECE and not d.isascii()),
         lambda old, new: f"with Unicode {new} instead of {old}",
     ),
     Axis(
-        "pretokenizer", "pretokenize", lambda c: ((), *((each,) for each in known.patterns().values())),
+        "pretokenizer", "pretokenize",
+        lambda c: tuple((each,) for each in WORDS.values()) if c.algorithm == WORDPIECE
+        else ((), *((each,) for each in known.patterns().values())),
         lambda c, d: c.algorithm != GREEDY,
         lambda old, new: f"with the pretokenizer {_pattern(new)}" if new else "without a pretokenizer",
     ),
     Axis(
-        "ignore_merges", "lookup", lambda c: (True, False), lambda c, d: c.algorithm != GREEDY,
+        "ignore_merges", "lookup", lambda c: (True, False), lambda c, d: c.algorithm not in (GREEDY, WORDPIECE),
         lambda old, new: f"with whole pieces {'' if new else 'not '}looked up before merging (ignore_merges)",
     ),
     Axis(
-        "algorithm", "merge", lambda c: (GREEDY,), lambda c, d: True,
+        "max_word_chars", "lookup", lambda c: (100, 200), lambda c, d: c.algorithm == WORDPIECE,
+        lambda old, new: f"with words of up to {new} characters",
+    ),
+    Axis(
+        "algorithm", "merge", lambda c: (GREEDY,), lambda c, d: c.algorithm != WORDPIECE,
         lambda old, new: f"with the algorithm {new} instead of {old}",
     ),
 )  # fmt: skip
 
 
 def _pattern(split: tuple[str, ...]) -> str:
-    return next((name for name, pattern in known.patterns().items() if (pattern,) == split), "none")
+    names = {pattern: name for name, pattern in (known.patterns() | WORDS).items()}
+    return names.get(*split, "none") if len(split) == 1 else "none"
 
 
 def neighbours(contract: Contract, document: bytes) -> Iterator[tuple[Axis, Contract]]:

@@ -22,10 +22,10 @@ WORDPIECE = "wordpiece"
 ALGORITHMS = ("bpe-ranks", "bpe-pairs", GREEDY, WORDPIECE, "opaque")
 # Steps of a normalizer; a contract has "none", or some of them in their order, joined by "+".
 NORMALIZER_STEPS = (
-    "nfc", "clean", "clean-private", "cjk-spaces", "lowercase", "lowercase-each", "strip-accents",
+    "nfc", "clean", "clean-private", "clean-other", "cjk-spaces", "lowercase", "lowercase-each", "strip-accents",
 )  # fmt: skip
 # Those that a Unicode version has a say in, and those whose version of lower case is another variant.
-UNICODE_STEPS = ("nfc", "clean", "clean-private", "strip-accents")
+UNICODE_STEPS = ("nfc", "clean", "clean-private", "clean-other", "strip-accents")
 CASING_STEPS = ("lowercase", "lowercase-each")
 GAPS = ("kept", "dropped")
 SPECIAL_POLICIES = ("off", "on")

@@ -41,8 +41,7 @@ class Target:
 
     @property
     def variants(self) -> str:
-        """POLICY@UNICODE, with +nfcVERSION where the normalizer has one of its own, and +caseVERSION where its lower case
-        has."""
+        """POLICY@UNICODE; +nfcVERSION where the normalizer has one of its own, +caseVERSION where lower case has."""
         return f"{self.contract.byte_policy}@{versions(self.contract)}"
 
 

@@ -132,7 +132,7 @@ class Lanes:
         return subject, tuple(self._lane(spec, vocabulary, asked) for spec in self.engines)
 
     def _lane(self, spec: EngineSpec, vocabulary: Vocabulary, asked: Contract) -> Lane:
-        # An engine that can be told a variant, as ours can, has the one that is asked for; the others what they declare.
+        # An engine that can be told a variant, as ours can, has the one that is asked for; the others declare theirs.
         contract = asked.with_variants(**declared(spec, asked))
         if asked.specials == "on" and "specials" in spec.byte_policies:
             contract = contract.with_variants(byte_policy=spec.byte_policies["specials"])

@@ -12,7 +12,14 @@ from pathlib import Path
 
 from tokassay.corpora import fetch
 from tokassay.harness import (
-    known, vocab_cray, vocab_gpt2, vocab_hf, vocab_rwkv, vocab_tekken, vocab_tiktoken, vocab_wordpiece,
+    known,
+    vocab_cray,
+    vocab_gpt2,
+    vocab_hf,
+    vocab_rwkv,
+    vocab_tekken,
+    vocab_tiktoken,
+    vocab_wordpiece,
 )  # fmt: skip
 from tokassay.harness.contract import GREEDY, WORDPIECE, Contract
 from tokassay.harness.errors import InputError
@@ -51,8 +58,8 @@ def load_vocabulary(
     """Load a known encoding by name or alias, or a file by path.
 
     Known names bring their pattern and special tokens; `pattern` and `specials` replace them. A rank file (or
-    GPT-2's pair of files) given by path needs `pattern`: a pattern's name or a regular expression; a vocab.txt the name of
-    a rule of WordPiece.
+    GPT-2's pair of files) given by path needs `pattern`: a pattern's name or a regular expression; a vocab.txt the name
+    of a rule of WordPiece.
     NAME@greedy-longest, or PATH@greedy-longest, means the vocabulary's tokens under that algorithm: then a pattern
     is of no use. Raises InputError with place and remedy.
     """

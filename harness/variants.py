@@ -5,7 +5,11 @@ from __future__ import annotations
 
 from tokassay.engines.roster import EngineSpec
 from tokassay.harness.contract import (
-    BYTE_POLICIES, EARLIER_UNICODE, NORMALIZATION_VERSIONS, UNICODE_VERSIONS, Contract,
+    BYTE_POLICIES,
+    EARLIER_UNICODE,
+    NORMALIZATION_VERSIONS,
+    UNICODE_VERSIONS,
+    Contract,
 )  # fmt: skip
 from tokassay.harness.errors import InputError
 from tokassay.harness.vocab_wordpiece import WORDS

@@ -3,7 +3,7 @@
     257 'ab' 2
     5000 b'\\xe4\\xb8' 2
 
-A literal is of `str`, whose UTF-8 is the token, or of `bytes`. Nothing is evaluated: the literal is read here, strictly.
+A literal is of `str`, whose UTF-8 is the token, or of `bytes`. Nothing is evaluated: it is read here, strictly.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from typing import Any
 from tokassay.harness.contract import WORDPIECE
 from tokassay.harness.errors import InputError
 from tokassay.harness.hf_added import read_added
-from tokassay.harness.hf_stages import flatten, post_processor
+from tokassay.harness.hf_stages import flatten
 from tokassay.harness.parsed import Parsed, check_id
 from tokassay.harness.vocab_gpt2 import REFETCH, read_ids
 from tokassay.harness.vocabulary import Settled, Vocabulary
@@ -78,7 +78,7 @@ def parse(data: bytes, where: str, *, rule: str | None, specials: Mapping[str, i
     if specials is None:
         parsed.notes.append("a vocab.txt names no special tokens: none are known; give --specials to name them")
     if repeated:
-        parsed.notes.append(f"{repeated} lines are repeated: the last of equal lines counts, and the others' ids are dead")
+        parsed.notes.append(f"{repeated} lines are repeated: the last of equal lines counts, the others' ids are dead")
     return parsed
 
 
@@ -111,7 +111,8 @@ def parse_json(root: dict[str, Any], model: dict[str, Any], where: str, parsed: 
     added = read_added(root.get("added_tokens"), table, parsed.normalizer, where)
     parsed.notes += added.notes
     parsed.unmodelled += added.unmodelled
-    limit, prefix = model.get("max_input_chars_per_word", MAX_WORD_CHARS), model.get("continuing_subword_prefix", PREFIX)
+    limit = model.get("max_input_chars_per_word", MAX_WORD_CHARS)
+    prefix = model.get("continuing_subword_prefix", PREFIX)
     if not isinstance(prefix, str) or not prefix:
         parsed.unmodelled.append(f"model.continuing_subword_prefix: {prefix!r}")
     if any("\n" in text for text in table):
@@ -135,9 +136,10 @@ def _normalizer(stage: Any) -> tuple[str, list[str]]:
         if row.get("type") == "Lowercase":
             steps.append("lowercase-each")
         elif row.get("type") == "BertNormalizer":
-            # Left open, accents go where text is lower-cased.
-            options = row if row.get("strip_accents") is not None else row | {"strip_accents": row.get("lowercase", True)}
-            steps += [step for name, step in OPTIONS if options.get(name, True)]
+            options = {name: row.get(name, None if name == "strip_accents" else True) for name, _ in OPTIONS}
+            if options["strip_accents"] is None:
+                options["strip_accents"] = options["lowercase"]  # left open, accents go where text is lower-cased
+            steps += [step for name, step in OPTIONS if options[name]]
         else:
             reasons.append(f"{path}: {row.get('type')}")
     return "+".join(steps) or "none", reasons
@@ -151,9 +153,27 @@ def _words(stage: Any) -> tuple[tuple[str, ...], list[str]]:
     return ((WORDS[kind],), []) if kind in WORDS else ((), [f"{stages[0][0]}: {kind}"])
 
 
+# Steps that engines take for one another.
+_LIKE = (("clean", "clean-private", "clean-other"), ("lowercase", "lowercase-each"))
+
+
+def near(normalizer: str) -> tuple[str, ...]:
+    """Normalizers that engines have in the place of this one: a step left out or taken for its like, and the order of
+    tokenizers."""
+    steps = () if normalizer == "none" else tuple(normalizer.split("+"))
+    found: list[tuple[str, ...]] = []
+    for n, step in enumerate(steps):
+        like = next((group for group in _LIKE if step in group), ())
+        found += [(*steps[:n], other, *steps[n + 1 :]) for other in like if other != step]
+    kinds = {next((n for n, group in enumerate(_LIKE) if step in group), step) for step in steps}
+    found.append(tuple(step for _, step in OPTIONS if {step, *(n for n, g in enumerate(_LIKE) if step in g)} & kinds))
+    found += [steps[:n] + steps[n + 1 :] for n in range(len(steps))]
+    return tuple(dict.fromkeys("+".join(each) or "none" for each in found if each != steps))
+
+
 def tokenizer_json_stages(normalizer: str, pretokenizer: tuple[str, ...]) -> tuple[Any, Any] | None:
-    """The stages that say these in a tokenizer.json, or None. tokenizers has one order of the steps and one way to clean
-    and to lower-case: it is handed BERT's normalizer, as its publishers hand it, and held to the contract."""
+    """The stages that say these in a tokenizer.json, or None. There is one order of the steps, and one way to clean and
+    to lower-case: engines are handed BERT's normalizer, as its publishers hand it, and held to the contract."""
     splitter = next((kind for kind, words in WORDS.items() if (words,) == pretokenizer), None)
     if splitter is None:
         return None

@@ -3,14 +3,15 @@
 clean           NUL, U+FFFD and the categories Cc and Cf go, but for tab, line feed and carriage return; these and Zs
                 become a space
 clean-private   the same as tokenizers does it: Co goes too, and all of White_Space becomes a space
+clean-other     the same as transformers does it in Python: all of C goes, and Zs becomes a space
 cjk-spaces      a space before and behind each character of the CJK blocks that are named below
 lowercase       the full lower case of the text, with the final sigma
 lowercase-each  the lower case of each character by itself
 strip-accents   the canonical decomposition (NFD) without its nonspacing marks (Mn)
 
-The published rule (google-research/bert, tokenization.py, BasicTokenizer) is clean, cjk-spaces, lowercase, strip-accents,
-in that order; without lower-casing it is clean, cjk-spaces. That it lower-cases word by word is the same: no space stands
-in a context of the final sigma. Its own tables are the interpreter's; here a contract names the versions.
+The published rule (google-research/bert, tokenization.py, BasicTokenizer) is clean, cjk-spaces, lowercase,
+strip-accents, in that order; without lower-casing it is clean, cjk-spaces. That it lower-cases word by word is the
+same: no context of the final sigma holds a space. Its tables are the interpreter's; here a contract names the versions.
 """
 
 from __future__ import annotations
@@ -57,12 +58,17 @@ def _clean_private(units: list[Unit], known: Tables) -> list[Unit]:
     return _cleaned(units, known, ("Cc", "Cf", "Co"), known.classes.white_space.__contains__)
 
 
+def _clean_other(units: list[Unit], known: Tables) -> list[Unit]:
+    removed = ("Cc", "Cf", "Co", "Cn", "Cs")
+    return _cleaned(units, known, removed, lambda point: known.classes.category(point) == "Zs")
+
+
 def _cleaned(
     units: list[Unit], known: Tables, removed: tuple[str, ...], blank: Callable[[int], bool]
 ) -> list[Unit]:
     made: list[Unit] = []
     for character, place in units:
-        if character in BLANKS or blank(ord(character)) and known.classes.category(ord(character)) not in removed:
+        if character in BLANKS or (blank(ord(character)) and known.classes.category(ord(character)) not in removed):
             made.append((" ", place))
         elif character not in "\0\ufffd" and known.classes.category(ord(character)) not in removed:
             made.append((character, place))
@@ -111,13 +117,13 @@ def _strip_accents(units: list[Unit], known: Tables) -> list[Unit]:
 STEPS: dict[str, Callable[[list[Unit], Tables], list[Unit]]] = {
     "clean": _clean,
     "clean-private": _clean_private,
+    "clean-other": _clean_other,
     "cjk-spaces": _cjk_spaces,
     "lowercase": _lowercase,
     "lowercase-each": _lowercase_each,
     "strip-accents": _strip_accents,
 }
-# Nothing but these happens to ASCII.
-_ASCII = {"clean": "clean", "clean-private": "clean", "lowercase": "lower", "lowercase-each": "lower"}
+LOWER = frozenset(("lowercase", "lowercase-each"))
 
 
 def steps(normalizer: str) -> tuple[str, ...]:
@@ -149,7 +155,7 @@ def normalized(scanned: Scanned, named: Sequence[str], known: Tables) -> tuple[S
     text = scanned.text
     if text.isascii() and text.isprintable() and scanned.origin is None:
         # ASCII without controls keeps its places: what can happen to it is lower case.
-        lower = text.lower() if any(_ASCII.get(step) == "lower" for step in named) else text
+        lower = text.lower() if LOWER.intersection(named) else text
         if lower == text:
             return scanned, []
         spans = [

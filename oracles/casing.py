@@ -83,7 +83,7 @@ def _ordered(version: str) -> tuple[int, ...]:
 
 @cache
 def casing(version: str) -> Casing:
-    """The table of a Unicode version up to 17.0 (read once a process). An earlier one than 15.0 is what 15.0 says of the
+    """The table of a Unicode version up to 17.0 (read once a process). A version before 15.0 is what 15.0 says of the
     characters that it has."""
     path = files("tokassay.fixtures") / "unicode" / "casing.txt"
     return parse(path.read_text(encoding="ascii"), version, str(path))

@@ -38,8 +38,8 @@ class Oracle:
     specials  special tokens, text or bytes -> id: matched if the contract's `specials` is "on", decoded
               always
 
-    Raises Unsupported for a contract with a part that is not modelled, OracleError for one that is not whole. Algorithms
-    with rules of their own have classes of their own: see make.py.
+    Raises Unsupported for a contract with a part that is not modelled, OracleError for one that is not whole.
+    Algorithms with rules of their own have classes of their own: see make.py.
     """
 
     algorithms: tuple[str, ...] = ALGORITHMS

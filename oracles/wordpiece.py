@@ -1,11 +1,11 @@
 """WordPiece: BERT's normalizer, words and punctuation, then in each word the longest token first, from the left.
 
-The published rule (google-research/bert, tokenization.py): a word of more characters than the limit is unknown; else the
-longest token that begins at its first character is taken, then the longest with the continuing prefix that begins where
-that one ended, and so on to the end of the word. If at some place none fits, the whole word is unknown: one id.
+The published rule (google-research/bert, tokenization.py): a word of more characters than the limit is unknown; else
+the longest token that begins at its first character is taken, then the longest with the continuing prefix that begins
+where that one ended, and so on to the end of the word. If at some place none fits, the whole word is unknown: one id.
 
-A span is what stands in the document behind a token's characters; behind an unknown word, all of it. Each character that
-the normalizer made is behind one of the document's, so that engines that keep offsets can be held to it.
+A span is what stands in the document behind a token's characters; behind an unknown word, all of it. Each character
+that the normalizer made comes from one of the document's, so that engines that keep offsets can be held to it.
 """
 
 from __future__ import annotations
@@ -65,9 +65,8 @@ class WordPiece(Oracle):
             if contract.get(name) is None:
                 raise OracleError(f"wordpiece needs {name!r}", where="contract", remedy="use Contract.to_json()")
         if contract.get("byte_policy") not in POLICIES:
-            raise Unsupported(
-                f"byte policy {contract.get('byte_policy')!r} has no characters for words", where="contract: byte_policy"
-            )
+            policy = contract.get("byte_policy")
+            raise Unsupported(f"byte policy {policy!r} has no characters for words", where="contract: byte_policy")
         if contract.get("gaps") != "dropped":
             raise Unsupported("wordpiece with gaps between words is not modelled", where="contract: gaps")
         self._prefix = str(contract["continuing_prefix"]).encode("utf-8")
