@@ -15,7 +15,7 @@ from typing import Any
 
 from tokassay.oracles import bert
 from tokassay.oracles.bytepolicy import Scanned, scan
-from tokassay.oracles.decisions import Decision
+from tokassay.oracles.decisions import LONGEST, TOO_LONG, UNKNOWN_WORD, Decision
 from tokassay.oracles.errors import OracleError, Unsupported
 from tokassay.oracles.oracle import Oracle
 from tokassay.oracles.pretokenize import Pretokenizer
@@ -23,10 +23,17 @@ from tokassay.oracles.special import Segment
 
 # A document that is not well-formed has no characters under the others.
 POLICIES = ("reject", "replace", "replace-each-byte")
-UNKNOWN, TOO_LONG, LONGEST = "unknown word", "word past the limit", "longest match"
 
 # What was taken of a word: the token (None: unknown) and how many of its characters.
 Taken = tuple[bytes | None, int]
+
+
+def joined(tokens: Sequence[bytes], prefix: bytes) -> bytes:
+    """Tokens as text: a space before each but the first and those with the continuing prefix, which is left out."""
+    parts = list(tokens[:1])
+    for token in tokens[1:]:
+        parts.append(token[len(prefix) :] if token.startswith(prefix) else b" " + token)
+    return b"".join(parts)
 
 
 class Words(Pretokenizer):
@@ -107,7 +114,7 @@ class WordPiece(Oracle):
                 if token in self.tokens:
                     break
             else:
-                return [(None, len(word))], UNKNOWN
+                return [(None, len(word))], UNKNOWN_WORD
             taken.append((token, end - start))
             start = end
         return taken, LONGEST
@@ -134,16 +141,7 @@ class WordPiece(Oracle):
 
         The first token stays as it is. Published BERT has no decoder; this is the one of tokenizers without `cleanup`.
         """
-        parts: list[bytes] = []
-        for number in ids:
-            token = super().decode([number])
-            if not parts:
-                parts.append(token)
-            elif token.startswith(self._prefix):
-                parts.append(token[len(self._prefix) :])
-            else:
-                parts.append(b" " + token)
-        return b"".join(parts)
+        return joined([super(WordPiece, self).decode([number]) for number in ids], self._prefix)
 
     def _trace_piece(
         self, scanned: Scanned, start: int, end: int, rule: str, whole_first: bool, found: list[Decision]

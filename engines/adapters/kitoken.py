@@ -36,6 +36,7 @@ class Adapter:
         else:
             raise Unsupported("kitoken needs a tokenizer.json, and none can be derived from this vocabulary")
         self.specials = contract["specials"] == "on"
+        self.shown = self.specials or contract["algorithm"] == "wordpiece"  # where an unknown word has a token
 
     def prepare(self, document: bytes) -> str:
         return document.decode()
@@ -51,7 +52,7 @@ class Adapter:
     batch_list = encode_batch
 
     def decode(self, ids: list[int]) -> bytes:
-        return self.tokenizer.decode(ids, self.specials)  # type: ignore[no-any-return]
+        return self.tokenizer.decode(ids, self.shown)  # type: ignore[no-any-return]
 
 
 def with_unknown(path: str, unknown: int) -> bytes:

@@ -42,6 +42,7 @@ class Adapter:
         self.tokenizer.no_truncation()
         self.tokenizer.encode_special_tokens = contract["specials"] == "off"
         self.pool = threads
+        self.alphabet = contract["algorithm"] != "wordpiece"  # tokens are written byte for byte
 
     def prepare(self, document: bytes) -> str:
         return document.decode()
@@ -123,7 +124,7 @@ class Adapter:
         for _, (first, last) in pieces:
             if first < last:
                 found.append(record("pretokenize", "PreTokenizer", spans[first][0], spans[last - 1][1]))
-        exact, done = sum(len(token) for _, token, *_ in run) == len(behind), 0  # in the byte alphabet
+        exact, done = self.alphabet and sum(len(token) for _, token, *_ in run) == len(behind), 0
         for number, token, low, high in run:
             if exact:
                 low, high = behind[done][0], behind[done + len(token) - 1][1]
