@@ -43,8 +43,8 @@ def form() -> str:
 
 
 def materialize(loaded: Loaded, contract: Contract, cache_dir: Path) -> dict[str, str]:
-    """Name -> path of "tiktoken", "tokenizer.json", "vocab.bpe", "encoder.json", "dat", "vocab.txt" (those that can be
-    derived) and "source".
+    """Name -> path of "tiktoken", "tokenizer.json", "vocab.bpe", "encoder.json", "dat", "rwkv", "vocab.txt" (those that
+    can be derived) and "source".
 
     Files lie under `cache_dir/<core digest>-<form>/`, are written whole or not at all, and reused when present with
     the digest that lies beside each. `contract` is `loaded.contract` under any variants and specials policy. The
@@ -68,6 +68,10 @@ def materialize(loaded: Loaded, contract: Contract, cache_dir: Path) -> dict[str
             paths["dat"] = paths["source"]  # the very file, not what we should have made of its tokens
         elif max(vocabulary.tokens.values(), default=0) <= GREATEST_ID:
             paths["dat"] = _keep(folder / "vocab.dat", lambda: pack(vocabulary.tokens).to_bytes())
+        if loaded.format == "rwkv":
+            paths["rwkv"] = paths["source"]
+        elif contract.unknown is None:
+            paths["rwkv"] = _keep(folder / "vocab.rwkv.txt", lambda: literals_file(vocabulary))
         return paths
     named = {"tokenizer.json": "tokenizer.json", "vocab.bpe": "vocab.bpe", "encoder.json": "encoder.json"}
     underivable = folder / "no-merges"
@@ -153,6 +157,19 @@ def ranks_file(vocabulary: Vocabulary) -> bytes:
     """`base64 rank` lines of the ordinary tokens by id; the empty token as `=`, as tiktoken reads it."""
     rows = sorted((number, token) for token, number in vocabulary.tokens.items())
     return b"".join(b"%s %d\n" % (b64encode(token) or b"=", number) for number, token in rows)
+
+
+def literals_file(vocabulary: Vocabulary) -> bytes:
+    """RWKV's form: lines of id, Python literal and number of bytes, by id; text where the bytes are UTF-8."""
+    rows = sorted((number, token) for token, number in vocabulary.tokens.items() if token)
+    return "".join(f"{number} {_literal(token)} {len(token)}\n" for number, token in rows).encode("utf-8")
+
+
+def _literal(token: bytes) -> str:
+    try:
+        return repr(token.decode("utf-8"))
+    except UnicodeDecodeError:
+        return repr(token)
 
 
 def lines_file(vocabulary: Vocabulary) -> bytes:
