@@ -185,8 +185,10 @@ def _parse(
                 where=where,
                 remedy="leave --pattern and --specials out",
             )
-        if kind in ("cray", "rwkv"):
-            return (vocab_cray if kind == "cray" else vocab_rwkv).parse(data, where)
+        if kind == "cray":
+            return vocab_cray.parse(data, where)
+        if kind == "rwkv":
+            return vocab_rwkv.parse(data, where)
         if kind == "tekken":
             return vocab_tekken.parse(data, where)
         return vocab_hf.parse(data, where) if kind == "tokenizer.json" else _sentencepiece()

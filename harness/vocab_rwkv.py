@@ -35,8 +35,8 @@ def parse(data: bytes, where: str) -> Parsed:
     try:
         lines = data.decode("utf-8").split("\n")
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise InputError("not UTF-8", where=f"{where}:{line}", remedy=REFETCH) from None
+        bad = data.count(b"\n", 0, error.start) + 1
+        raise InputError("not UTF-8", where=f"{where}:{bad}", remedy=REFETCH) from None
     for number, line in enumerate(lines[:-1] if lines[-1] == "" else lines, 1):
         place = f"{where}:{number}"
         found = _LINE.fullmatch(line.removesuffix("\r"))
