@@ -16,8 +16,12 @@ from tokassay.harness.parsed import Parsed, check_id
 from tokassay.harness.vocab_gpt2 import REFETCH, read_ids
 from tokassay.harness.vocabulary import Settled, Vocabulary
 
-# The published rule (google-research/bert, tokenization.py), as words for --pattern.
-RULES = {"bert-uncased": "clean+cjk-spaces+lowercase+strip-accents", "bert-cased": "clean+cjk-spaces"}
+# The published rule (google-research/bert, tokenization.py) and the one that tokenizers has, as words for --pattern.
+RULES = {
+    "bert-uncased": "clean+cjk-spaces+lowercase+strip-accents", "bert-cased": "clean+cjk-spaces",
+    "tokenizers-uncased": "clean-private+cjk-spaces+strip-accents+lowercase-each",
+    "tokenizers-cased": "clean-private+cjk-spaces",
+}  # fmt: skip
 UNKNOWN, PREFIX = "[UNK]", "##"
 # What tokenizers, transformers and tensorflow-text take; the first release of BERT's code had 200.
 MAX_WORD_CHARS = 100
@@ -53,7 +57,7 @@ def parse(data: bytes, where: str, *, rule: str | None, specials: Mapping[str, i
     if rule not in RULES:
         raise InputError(
             "a vocab.txt does not say whether text is lower-cased" if rule is None else f"no rule is called {rule!r}",
-            where=where, remedy=f"give --pattern {' or --pattern '.join(RULES)}",
+            where=where, remedy=f"give --pattern {' or '.join(RULES)}",
         )
     table: dict[str, int] = {}
     repeated = 0

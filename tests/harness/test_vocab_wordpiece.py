@@ -112,6 +112,8 @@ def test_one_vocabulary_in_two_files(tmp_path: Path) -> None:
     assert ours.vocabulary == theirs.vocabulary and ours.contract.vocabulary == theirs.contract.vocabulary
     # The rules are not one: a tokenizer.json means the steps of tokenizers.
     assert theirs.contract.normalizer == "clean-private+cjk-spaces+strip-accents+lowercase-each"
+    same = load_vocabulary(lines(tmp_path, tokens), pattern="tokenizers-uncased", specials={"[UNK]": 1})
+    assert same.contract == theirs.contract
     assert theirs.contract.special_tokens == (("[UNK]", 1),)
 
 
