@@ -27,6 +27,7 @@ class Adapter:
         if "tokenizer.json" not in files:
             raise Unsupported("tokie needs a tokenizer.json, and none can be derived from this vocabulary")
         self.pool = threads
+        self.words = contract["algorithm"] == "wordpiece"
         self.tokenizer = tokie.Tokenizer.from_json(files["tokenizer.json"])
 
     def prepare(self, document: bytes) -> str:
@@ -46,6 +47,8 @@ class Adapter:
     batch_list = encode_batch
 
     def decode(self, ids: list[int]) -> bytes:
+        if self.words:
+            return self.tokenizer.decode(ids).encode()  # type: ignore[no-any-return]  # the other call puts no spaces
         return self.tokenizer.decode_bytes(ids)  # type: ignore[no-any-return]
 
     def offsets(self, item: str) -> list[tuple[int, int]]:
