@@ -17,7 +17,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 from tokassay.engines.frames import pack_buffer
-from tokassay.harness.domains import DOMAINS, changing_since_earliest, domains_of, renormalizing
+from tokassay.harness.domains import DOMAINS, domains_of, renormalizing, since_earliest
 
 MAX_DOCUMENTS = 4096
 MAX_BYTES = 1 << 20
@@ -95,8 +95,7 @@ class Block:
     @cached_property
     def since_the_earliest(self) -> bool:
         """Whether the earliest tables of the tree class a character of the block as no later ones do."""
-        points = np.frombuffer(self.buffer.decode("utf-8", "ignore").encode("utf-32-le"), dtype=np.uint32)
-        return bool(changing_since_earliest()[points].any())
+        return since_earliest(self.buffer)
 
     @cached_property
     def digest(self) -> str:

@@ -51,6 +51,12 @@ def changing_since_earliest() -> npt.NDArray[np.bool_]:
     return _changing((EARLIEST, *UNICODE_VERSIONS))
 
 
+def since_earliest(data: bytes) -> bool:
+    """Whether EARLIEST says another thing of a character than later versions do; ill-formed bytes say nothing."""
+    points = np.frombuffer(data.decode("utf-8", "ignore").encode("utf-32-le"), dtype=np.uint32)
+    return bool(changing_since_earliest()[points].any())
+
+
 def _changing(versions: tuple[str, ...]) -> npt.NDArray[np.bool_]:
     names: dict[str, int] = {}
     first: npt.NDArray[np.uint8] | None = None

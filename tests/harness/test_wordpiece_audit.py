@@ -174,3 +174,14 @@ def test_variants_as_they_are_written(vocabulary: str) -> None:
     assert written == "reject@16.0+nfc8.0+case17.0"
     assert contract.with_variants(**parse_variants(written)) == contract.with_variants(byte_policy="reject")
     assert isinstance(contract, Contract)
+
+
+def test_a_vector_is_for_a_unicode_version_where_an_older_one_differs(vocabulary: str) -> None:
+    from tokassay.harness.answers import Answer
+    from tokassay.harness.vectors import Vector
+
+    asked = load_vocabulary(vocabulary).contract
+    older = asked.with_variants(unicode="8.0")
+    late, plain = (Vector("v", vocabulary, Answer(), text.encode().hex()) for text in (YOUNG, "ΟΣ"))
+    assert (late.holds_for(older), late.holds_for(asked)) == ("for Unicode 16.0", "")
+    assert plain.holds_for(older) == ""
