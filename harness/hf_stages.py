@@ -14,7 +14,7 @@ from tokassay.oracles.pattern import read
 GPT2_PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 
 
-def _flatten(stage: Any, inner: str, path: str) -> list[tuple[str, dict[str, Any]]]:
+def flatten(stage: Any, inner: str, path: str) -> list[tuple[str, dict[str, Any]]]:
     """The stages of a Sequence in order, each with its JSON path; [] for none."""
     if stage is None:
         return []
@@ -25,13 +25,13 @@ def _flatten(stage: Any, inner: str, path: str) -> list[tuple[str, dict[str, Any
     return [
         row
         for number, item in enumerate(stage.get(inner) or [])
-        for row in _flatten(item, inner, f"{path}.{inner}[{number}]")
+        for row in flatten(item, inner, f"{path}.{inner}[{number}]")
     ]
 
 
 def normalizer(stage: Any) -> tuple[str, list[str]]:
     """The contract's normalizer, and reasons why it is not modelled."""
-    stages = _flatten(stage, "normalizers", "normalizer")
+    stages = flatten(stage, "normalizers", "normalizer")
     if not stages:
         return "none", []
     if all(row.get("type") == "NFC" for _, row in stages):
@@ -42,7 +42,7 @@ def normalizer(stage: Any) -> tuple[str, list[str]]:
 def pretokenizer(stage: Any) -> tuple[tuple[str, ...], bool, list[str]]:
     """The regular expressions in order, whether a space is put before the text, and reasons why it is not
     modelled."""
-    stages = _flatten(stage, "pretokenizers", "pre_tokenizer")
+    stages = flatten(stage, "pretokenizers", "pre_tokenizer")
     if not stages or stages[-1][1].get("type") != "ByteLevel":
         return (), False, ["pre_tokenizer: does not end in ByteLevel"]
     patterns: list[str] = []
@@ -125,6 +125,6 @@ def _other_dialect(pattern: str) -> str:
 
 def post_processor(stage: Any) -> str:
     """Its name. ByteLevel only moves offsets, so it is none."""
-    names = [str(row.get("type")) for _, row in _flatten(stage, "processors", "post_processor")]
+    names = [str(row.get("type")) for _, row in flatten(stage, "processors", "post_processor")]
     names = [name for name in names if name != "ByteLevel"]
     return "+".join(names) or "none"

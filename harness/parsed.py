@@ -25,6 +25,9 @@ class Parsed:
     unknown: int | None = None
     byte_fallback: bool = False
     whitespace: tuple[str, ...] = ()
+    continuing_prefix: str | None = None
+    max_word_chars: int | None = None
+    gaps: str = "kept"
     byte_policy: str = DEFAULT_BYTE_POLICY
     notes: list[str] = field(default_factory=list)
     unmodelled: list[str] = field(default_factory=list)
@@ -47,6 +50,9 @@ class Parsed:
             unknown=self.unknown,
             byte_fallback=self.byte_fallback,
             whitespace=self.whitespace,
+            continuing_prefix=self.continuing_prefix,
+            max_word_chars=self.max_word_chars,
+            gaps=self.gaps,
             byte_policy=self.byte_policy,
         )
         return contract, settled.vocabulary

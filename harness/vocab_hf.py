@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tokassay.harness import vocab_wordpiece
 from tokassay.harness.alphabet import from_alphabet
 from tokassay.harness.errors import InputError
 from tokassay.harness.hf_added import Added, read_added
@@ -46,6 +47,9 @@ def parse(data: bytes, where: str) -> Parsed:
         raise InputError("no `model` object: not a tokenizer.json", where=where, remedy=REFETCH)
     parsed = Parsed(post_processor=post_processor(root.get("post_processor")))
     parsed.unmodelled += [f"{key}: unknown part" for key in sorted(set(root) - ROOT_KEYS)]
+    if model.get("type") == "WordPiece":
+        _name_options(root, parsed, decoder="WordPiece")
+        return vocab_wordpiece.parse_json(root, model, where, parsed)
     parsed.normalizer, reasons = normalizer(root.get("normalizer"))
     parsed.unmodelled += reasons
     parsed.pretokenizer, parsed.add_prefix_space, reasons = pretokenizer(root.get("pre_tokenizer"))
@@ -65,7 +69,7 @@ def _model_reasons(model: dict[str, Any]) -> list[str]:
     return reasons + [f"model.{key}: unknown option" for key in sorted(set(model) - MODEL_KEYS)]
 
 
-def _name_options(root: dict[str, Any], parsed: Parsed) -> None:
+def _name_options(root: dict[str, Any], parsed: Parsed, decoder: str = "ByteLevel") -> None:
     for key in ("truncation", "padding"):
         if root.get(key) is not None:
             named = f"{key}: {_short(root[key])} acts after the ids and is not part of the contract"
@@ -74,9 +78,11 @@ def _name_options(root: dict[str, Any], parsed: Parsed) -> None:
         parsed.notes.append(
             f"post_processor: {parsed.post_processor} is named, not applied: ids are compared before it"
         )
-    decoder = root.get("decoder")
-    if not isinstance(decoder, dict) or decoder.get("type") != "ByteLevel":
-        parsed.notes.append(f"decoder: {_short(decoder)} is not ByteLevel; decoding is held to the tokens' own bytes")
+    stage = root.get("decoder")
+    if not isinstance(stage, dict) or stage.get("type") != decoder:
+        parsed.notes.append(f"decoder: {_short(stage)} is not {decoder}; decoding is held to the tokens' own bytes")
+    elif stage.get("cleanup"):
+        parsed.notes.append("decoder.cleanup: its changes to English punctuation are no part of the contract")
 
 
 def _short(value: Any) -> str:

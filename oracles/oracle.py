@@ -21,6 +21,7 @@ from tokassay.oracles.pretokenize import Pretokenizer
 from tokassay.oracles.special import Segment, Specials
 
 ALGORITHMS = ("bpe-ranks", "bpe-pairs", "greedy-longest")
+UNKNOWN = ("greedy-longest", "wordpiece")  # the algorithms that have an unknown id
 
 # Real text repeats its pieces; the memo only saves doing the same work again. Longer pieces are not worth
 # keeping.
@@ -38,7 +39,12 @@ class Oracle:
               always
 
     Raises Unsupported for a contract with a part that is not modelled, OracleError for one that is not whole.
+    Algorithms with rules of their own have classes of their own: see make.py.
     """
+
+    algorithms: tuple[str, ...] = ALGORITHMS
+    # Whether spans are told through the normalizer by a rule that engines share.
+    tracks_spans = False
 
     def __init__(
         self,
@@ -50,12 +56,12 @@ class Oracle:
         self.contract = contract
         self.tokens = tokens
         algorithm = self._field("algorithm")
-        if algorithm not in ALGORITHMS:
+        if algorithm not in self.algorithms:
             raise Unsupported(f"algorithm {algorithm!r} is not modelled", where="contract: algorithm")
         if contract.get("byte_fallback"):
             raise Unsupported("byte_fallback is not modelled", where="contract: byte_fallback")
         self._normalizer = self._field("normalizer")
-        nfc.check(self._normalizer)
+        self._read_normalizer()
         patterns = tuple(self._field("pretokenizer"))
         self._policy = self._field("byte_policy")
         if self._policy == "raw" and patterns:
@@ -69,7 +75,7 @@ class Oracle:
         self._whole_first = bool(contract.get("ignore_merges"))
         self._longest = greedy.longest_length(tokens)
         self._unknown: int | None = contract.get("unknown")
-        if self._unknown is not None and algorithm != "greedy-longest":
+        if self._unknown is not None and algorithm not in UNKNOWN:
             raise Unsupported(f"an unknown id under {algorithm} is not modelled", where="contract: unknown")
         self._rank_of = self._ranks(algorithm, merges)
         self._raw, self._normal = self._read_specials(specials or {})
@@ -85,8 +91,16 @@ class Oracle:
             raise OracleError(f"the contract lacks {name!r}", where="contract", remedy="use Contract.to_json()")
         return self.contract[name]
 
+    def _read_normalizer(self) -> None:
+        """Unsupported for a normalizer that is not modelled."""
+        nfc.check(self._normalizer)
+
+    def _normal_form(self, text: str) -> str:
+        """What the normalizer makes of the text of an added token."""
+        return nfc.normalize(text, self._normalizer, self._forms)
+
     def _ranks(self, algorithm: str, merges: Sequence[tuple[bytes, bytes]] | None) -> merge.RankOf | None:
-        if algorithm == "greedy-longest":
+        if algorithm in UNKNOWN:
             return None
         if algorithm == "bpe-ranks":
             return merge.ranks(self.tokens)
@@ -116,7 +130,7 @@ class Oracle:
         made_flags: dict[bytes, tuple[str, ...]] = {}
         for text, identity in texts.items():
             if text not in raw:
-                form = nfc.normalize(text.decode("utf-8"), self._normalizer, self._forms).encode("utf-8")
+                form = self._normal_form(text.decode("utf-8")).encode("utf-8")
                 if form in made:
                     raise Unsupported(f"added token {text!r} is another one's after the normalizer")
                 made[form], made_flags[form] = identity, flags[text]
