@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import stat
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -14,6 +14,7 @@ from tokassay.corpora import fetch
 from tokassay.harness import (
     known,
     vocab_cray,
+    vocab_gguf,
     vocab_gpt2,
     vocab_hf,
     vocab_rwkv,
@@ -28,7 +29,14 @@ from tokassay.harness.known import Encoding
 from tokassay.harness.parsed import Parsed
 from tokassay.harness.vocabulary import Vocabulary
 
-FORMATS = ("tiktoken", "vocab.bpe", "tokenizer.json", "tekken", "sentencepiece", "cray", "vocab.txt", "rwkv")
+FORMATS = (
+    "tiktoken", "vocab.bpe", "tokenizer.json", "tekken", "sentencepiece", "gguf", "cray", "vocab.txt", "rwkv",
+)  # fmt: skip
+# Files that say all of themselves, and who reads them.
+WHOLE: Mapping[str, Callable[[bytes, str], Parsed]] = {
+    "tokenizer.json": vocab_hf.parse, "tekken": vocab_tekken.parse, "sentencepiece": vocab_spm.parse,
+    "gguf": vocab_gguf.parse, "cray": vocab_cray.parse, "rwkv": vocab_rwkv.parse,
+}  # fmt: skip
 # Asked for behind a vocabulary's name: its tokens under another algorithm than its file means.
 OTHER_ALGORITHMS = (GREEDY,)
 MAX_FILE = 1 << 30
@@ -188,20 +196,14 @@ def _parse(
     specials: Mapping[str, int] | None,
 ) -> Parsed:
     where = str(path)
-    if kind in ("tokenizer.json", "tekken", "sentencepiece", "cray", "rwkv"):
+    if kind in WHOLE:
         if pattern is not None or specials is not None:
             raise InputError(
                 f"a {kind} file brings its own pattern and special tokens",
                 where=where,
                 remedy="leave --pattern and --specials out",
             )
-        if kind == "cray":
-            return vocab_cray.parse(data, where)
-        if kind == "rwkv":
-            return vocab_rwkv.parse(data, where)
-        if kind == "tekken":
-            return vocab_tekken.parse(data, where)
-        return vocab_hf.parse(data, where) if kind == "tokenizer.json" else vocab_spm.parse(data, where)
+        return WHOLE[kind](data, where)
     asked = pattern if pattern is not None or encoding is None else encoding.pattern
     if kind == "vocab.txt":
         named = specials if specials is not None or encoding is None else encoding.specials
@@ -261,6 +263,8 @@ def detect(data: bytes, path: Path) -> str:
         raise InputError("the file is empty", where=str(path), remedy="fetch it again")
     if data.startswith(vocab_cray.MAGIC):
         return "cray"
+    if data.startswith(vocab_gguf.MAGIC):
+        return "gguf"
     pair = vocab_gpt2.partner(path)
     head = data[:4096].lstrip()
     if head.startswith(b"{"):

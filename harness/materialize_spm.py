@@ -18,6 +18,7 @@ from importlib.resources import files as resources
 from pathlib import Path
 from typing import Any
 
+from tokassay.harness import vocab_gguf
 from tokassay.harness.contract import BPE_SCORES, Contract
 from tokassay.harness.load import Loaded, read
 from tokassay.harness.vocab_spm import BYTE, NORMAL, SPACE, UNKNOWN, UNUSED, USER_DEFINED, SentencePieces
@@ -42,6 +43,8 @@ def files(loaded: Loaded, contract: Contract, folder: Path, keep: Keep) -> dict[
     `folder` holds what is made; `keep(path, write)` writes a file unless it is there."""
     paths: dict[str, str] = {}
     source = loaded.source_path.absolute()
+    if loaded.format == "gguf":
+        paths["sentencepiece"] = keep(folder / "pieces.model", lambda: vocab_gguf.model(read(source), str(source)))
     if loaded.format == "sentencepiece":
         data = read(source)
         packed = source.stat().st_size != len(data)  # gzip, which engines do not unpack
@@ -62,7 +65,7 @@ def tokenizer_json(vocabulary: Any, contract: Contract) -> bytes:
     """A Hugging Face tokenizer.json that means the contract. Raises Lost where none does, or none is proved to."""
     assert isinstance(vocabulary, SentencePieces)
     kinds = {kind: [p.text for p in vocabulary.pieces if p.kind == kind] for kind in (USER_DEFINED, UNUSED)}
-    if kinds[UNUSED]:
+    if kinds[UNUSED] and contract.algorithm == BPE_SCORES:  # it is merged all the same, and split again
         raise Lost("unused pieces have no counterpart")
     if contract.unknown is None or "suffix" in contract.whitespace or "literal" in contract.whitespace:
         raise Lost("no unknown piece, or white space that is not written as U+2581 before a word")

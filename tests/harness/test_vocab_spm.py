@@ -7,6 +7,7 @@ import importlib.util
 import json
 import random
 import re
+import struct
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -328,3 +329,63 @@ def test_a_wrong_engine_is_found(tmp_path: Path) -> None:
     wrong = oracle_here(replace(loaded.contract, add_prefix_space=False), loaded)
     assert (right.encode(b"ab"), wrong.encode(b"ab")) == ([3, 6], [6])
     assert json.loads(tokenizer_json(loaded.vocabulary, loaded.contract))["model"]["merges"] == [["a", "b"]]
+
+
+# ---- GGUF: the same model in llama.cpp's file
+
+
+def gguf(rows: list[Any], kind: str = "llama", version: int = 3, **keys: tuple[int, bytes]) -> bytes:
+    def text(value: bytes) -> bytes:
+        return struct.pack("<Q", len(value)) + value
+
+    def array(of: int, items: list[bytes]) -> tuple[int, bytes]:
+        return 9, struct.pack("<IQ", of, len(items)) + b"".join(items)
+
+    said = {
+        "general.name": (8, text(b"test")), "tokenizer.ggml.model": (8, text(kind.encode())),
+        "tokenizer.ggml.tokens": array(8, [text(row[0].encode()) for row in rows]),
+        "tokenizer.ggml.scores": array(6, [struct.pack("<f", row[1]) for row in rows]),
+        "tokenizer.ggml.token_type": array(5, [struct.pack("<i", row[2]) for row in rows]),
+        **{f"tokenizer.ggml.{name}": value for name, value in keys.items()},
+    }  # fmt: skip
+    body = b"".join(text(name.encode()) + struct.pack("<I", of) + value for name, (of, value) in said.items())
+    return b"GGUF" + struct.pack("<IQQ", version, 0, len(said)) + body
+
+
+def test_a_gguf_file_is_the_vocabulary_of_its_model(tmp_path: Path) -> None:
+    rows = [*ROWS, *models.BYTES]
+    held = loaded_from(tmp_path, gguf(rows), "m.gguf")
+    assert held.contract == loaded_from(tmp_path, models.model(rows, fallback=True)).contract
+    paths = materialize(held, held.contract, tmp_path / "cache")
+    right = sentencepiece.SentencePieceProcessor(model_file=paths["sentencepiece"])
+    assert oracle_here(held.contract, held).encode(b" abba\n") == right.encode(b" abba\n")
+    blob = charsmap()
+    more = {"precompiled_charsmap": (9, struct.pack("<IQ", 0, len(blob)) + blob), "add_space_prefix": (7, b"\0")}
+    mapped = loaded_from(tmp_path, gguf([*ROWS, ("c", -1.0, UNUSED)], "t5", **more), "t.gguf")
+    wanted = models.model([*ROWS, ("c", -1.0, UNUSED)], models.UNIGRAM, collapse=True, prefix=False, charsmap=blob)
+    assert mapped.contract == loaded_from(tmp_path, wanted).contract
+    # What is unused is no piece of a path, so that a tokenizer.json can say it: by a name that no text spells.
+    paths = materialize(mapped, mapped.contract, tmp_path / "cache")
+    right = sentencepiece.SentencePieceProcessor(model_proto=wanted)
+    for text in ("abc", "c", "ab ba  cab"):
+        assert Tokenizer.from_file(paths["tokenizer.json"]).encode(text).ids == right.encode(text)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (gguf(ROWS)[:-3], "are wanted"), (gguf(ROWS)[:40], "are left"), (gguf(ROWS, version=1), "version 1"),
+        (gguf([*ROWS, ROWS[-1]]), "is there twice"), (gguf(ROWS, scores=(4, b"\0\0\0\0")), "no such array"),
+        (gguf(ROWS, token_type=(9, struct.pack("<IQ", 5, 1) + b"\1\0\0\0")), "7 tokens, 7 scores and 1 types"),
+        (gguf(ROWS, other=(99, b"")), "a value of type 99"),
+        (gguf(ROWS, other=(9, struct.pack("<IQ", 0, 1 << 60))), "an array of"),
+    ],
+)  # fmt: skip
+def test_a_damaged_gguf_file_is_named(data: bytes, said: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=said) as caught:
+        loaded_from(tmp_path, data, "m.gguf")
+    assert str(tmp_path / "m.gguf") in caught.value.where and caught.value.remedy
+
+
+def test_another_tokenizer_in_a_gguf_file_is_opaque(tmp_path: Path) -> None:
+    assert loaded_from(tmp_path, gguf(ROWS, "gpt2"), "m.gguf").unmodelled == ["tokenizer.ggml.model: gpt2"]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sentencepiece
+from tokassay.corpora.fetch import fetch_file, find_entry
 from tokassay.corpora.open import open_corpus
+from tokassay.harness import known
 from tokassay.harness.load import load_vocabulary
 from tokassay.harness.oracle_here import oracle_here
 
@@ -22,7 +22,9 @@ pytestmark = pytest.mark.network  # `nox -s network`: the models are fetched
 
 
 def fetched(name: str) -> Any:
-    subprocess.run([sys.executable, "-m", "tokassay.harness.cli", "vocab", "fetch", name], check=True)
+    encoding = known.find(name)
+    assert encoding is not None
+    fetch_file(find_entry(encoding.catalog))
     return load_vocabulary(name)
 
 
