@@ -69,6 +69,9 @@ class EngineSpec:
     byte_policies: dict[str, str] = field(default_factory=dict)
     # The Unicode version of its normalizer; "": that of `unicode`.
     normalization: str = ""
+    # Other Unicode versions under an algorithm, or under one and what cuts words out ("wordpiece Whitespace"):
+    # `unicode`, `normalization`, and `casing`, that of its lower case.
+    variants: dict[str, dict[str, str]] = field(default_factory=dict)
     memory_mb: int = 4096
     timeout_s: float = 120.0
     lock: Path | None = None
@@ -100,10 +103,17 @@ class EngineSpec:
         """The Unicode version of its normalizer; None where it can be told."""
         return self.normalization or (None if self.unicode == ASKED else self.unicode)
 
-    def policy(self, algorithm: str, specials: str = "off") -> str:
-        """The byte policy under an algorithm and a special-token policy, whatever single operations have."""
-        mine = self.byte_policies.get(algorithm, self.byte_policy)
-        return self.byte_policies.get("specials", mine) if specials == "on" else mine
+    def declares(self, algorithm: str, words: str = "", specials: str = "off") -> dict[str, str]:
+        """byte_policy, unicode, normalization and casing under an algorithm and a special-token policy, whatever single
+        operations have and as far as it says so; "asked" for what it can be told. `words`: what cuts words out."""
+        own = self.variants.get(f"{algorithm} {words}") or self.variants.get(algorithm) or {}
+        unicode = own.get("unicode", self.unicode)
+        normalization = own.get("normalization") or (unicode if own else self.normalizes_by)
+        policy = self.byte_policies.get(algorithm, self.byte_policy)
+        if specials == "on":
+            policy = self.byte_policies.get("specials", policy)
+        found = {"byte_policy": policy, "unicode": unicode, "normalization": normalization or ""}
+        return {name: value for name, value in (found | own).items() if value}
 
     @property
     def pinned(self) -> str:
@@ -209,8 +219,9 @@ LISTS = {"algorithms": ALGORITHMS, "specials": SWITCH, "operations": (*OPERATION
 CHOICES = {"environment": ("project", "own"), "runtime": tuple(runtimes.RUNTIMES)}
 OF_RUNTIME = "runtime"  # as `unicode`: the version of what it runs on, on this machine
 NUMBERS = ("memory_mb", "timeout_s")
-TABLES = ("entry_points", "byte_policies", "options", "alternatives", "reproduce", "build_env")
+TABLES = ("entry_points", "byte_policies", "options", "alternatives", "reproduce", "build_env", "variants")
 TEXTS = ("build_env",)  # tables whose values are strings
+VARIANTS = ("unicode", "normalization", "casing")
 NAMES = ("accepts", "claims")
 
 
@@ -290,6 +301,10 @@ def _value(path: Path, name: str, key: str, value: Any) -> Any:
             raise wrong("a table of tables of options")
         if key in TEXTS and not all(isinstance(each, str) for each in value.values()):
             raise wrong("a table of strings")
+        if key == "variants":
+            for each in value.values():
+                if not isinstance(each, dict) or not set(each) <= set(VARIANTS):
+                    raise wrong(f"a table of tables with some of {', '.join(VARIANTS)}")
         return dict(value)
     if key in NUMBERS:
         if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:

@@ -28,7 +28,7 @@ from tokassay.engines.roster import EngineSpec
 from tokassay.harness import environment, errors
 from tokassay.harness.blocks import Block, Names, cut
 from tokassay.harness.budget import Budget
-from tokassay.harness.contract import Contract
+from tokassay.harness.contract import EARLIER_UNICODE, Contract
 from tokassay.harness.divergences import FAILED, Divergences, Witness
 from tokassay.harness.expect import governing_block, oracle_keys
 from tokassay.harness.hosts import Target, oracle_spec, target
@@ -38,6 +38,7 @@ from tokassay.harness.reductions import reduce_all
 from tokassay.harness.store import Result, Store
 from tokassay.harness.suites import OPERATIONS, SPECIALS, CorpusRequest, Suite
 from tokassay.harness.tasks import ORACLE, Lane, Pools, Subject, Task, run_block
+from tokassay.harness.variants import versions
 
 # What a host may take on a vocabulary of 200,000 tokens, and how many there may be whatever the memory.
 HOST_BYTES, LEAST_HOSTS = 400 << 20, 4
@@ -493,7 +494,7 @@ def oracle_name(contract: Contract, domain: str) -> str:
     """The oracle under a contract's variants as the command line names it: oracle:byte-policy@unicode+nfcversion."""
     default = Contract("", "")
     policy = "" if domain != "bytes" or contract.byte_policy == default.byte_policy else f":{contract.byte_policy}"
-    unicode = "" if domain == "neutral" or contract.unicode == default.unicode else f"@{contract.unicode}"
-    if contract.normalization is not None:
-        unicode = f"@{contract.unicode}+nfc{contract.normalization}"
+    everywhere = contract.normalization or contract.casing or contract.unicode in EARLIER_UNICODE
+    plain = not everywhere and (domain == "neutral" or contract.unicode == default.unicode)
+    unicode = "" if plain else f"@{versions(contract)}"
     return f"oracle{policy}{unicode}"

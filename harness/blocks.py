@@ -17,7 +17,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 from tokassay.engines.frames import pack_buffer
-from tokassay.harness.domains import DOMAINS, domains_of, renormalizing
+from tokassay.harness.domains import DOMAINS, domains_of, renormalizing, since_earliest
 
 MAX_DOCUMENTS = 4096
 MAX_BYTES = 1 << 20
@@ -91,6 +91,11 @@ class Block:
         points = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
         told = int(np.bitwise_or.reduce(table[points], initial=0))
         return frozenset(version for i, version in enumerate(versions) if told >> i & 1)
+
+    @cached_property
+    def since_the_earliest(self) -> bool:
+        """Whether the earliest tables of the tree class a character of the block as no later ones do."""
+        return since_earliest(self.buffer)
 
     @cached_property
     def digest(self) -> str:

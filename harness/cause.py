@@ -13,10 +13,12 @@ from typing import Any
 from tokassay.harness import known
 from tokassay.harness.contract import (
     BYTE_POLICIES,
+    EARLIER_UNICODE,
     GREEDY,
     NORMALIZATION_VERSIONS,
     PIECES,
     UNICODE_VERSIONS,
+    WORDPIECE,
     Contract,
 )
 from tokassay.harness.differ import Side, first_ill_formed
@@ -24,6 +26,7 @@ from tokassay.harness.domains import NEUTRAL, domain_of
 from tokassay.harness.hosts import ORACLE, Target
 from tokassay.harness.load import Loaded
 from tokassay.harness.oracle_here import oracle_here
+from tokassay.harness.vocab_wordpiece import WORDS, near
 from tokassay.oracles.classes import classes
 from tokassay.oracles.decisions import STAGES
 from tokassay.oracles.errors import OracleError, Reject, Unsupported
@@ -76,11 +79,27 @@ def _whitespaces(contract: Contract) -> tuple[Any, ...]:
 
 def _normalizers(contract: Contract) -> tuple[str, ...]:
     """Normalizers that an engine may have in the place of a contract's: one step less, or none, or a usual one."""
+    if contract.algorithm == WORDPIECE:
+        return near(contract.normalizer)
     if contract.algorithm in PIECES:
         return ("none",)
     steps = contract.steps
     fewer = ["+".join(step for step in steps if step != left_out) or "none" for left_out in steps]
     return tuple(dict.fromkeys([*fewer, "none", *(() if contract.byte_fallback else ("nfc", "nfkc"))]))
+
+
+def _unicodes(contract: Contract) -> tuple[str, ...]:
+    if contract.algorithm in PIECES:
+        return ()  # their model's own tables say all
+    return (*EARLIER_UNICODE, *UNICODE_VERSIONS) if contract.algorithm == WORDPIECE else UNICODE_VERSIONS
+
+
+def _pretokenizers(contract: Contract) -> tuple[tuple[str, ...], ...]:
+    if contract.algorithm == WORDPIECE:
+        return tuple((each,) for each in WORDS.values())
+    if contract.algorithm == GREEDY or contract.algorithm in PIECES:
+        return ()
+    return ((), *((each,) for each in known.patterns().values()))
 
 
 # In the pipeline's order, so that the first that fits is the first stage that differs.
@@ -95,7 +114,7 @@ AXES = (
     ),
     Axis(
         "normalizer", "normalize", _normalizers,
-        lambda c, d: c.algorithm in PIECES or not c.byte_level or not d.isascii(),
+        lambda c, d: c.algorithm in (*PIECES, WORDPIECE) or not c.byte_level or not d.isascii(),
         lambda old, new: {"none": "without a normalizer", "nfc": "with NFC"}.get(new, f"with the normalizer {new}"),
     ),
     Axis(
@@ -108,37 +127,42 @@ AXES = (
         lambda old, new: f"with a normalizer of Unicode {new}",
     ),
     Axis(
-        "add_prefix_space", "normalize", lambda c: (True, False), lambda c, d: not d.startswith(b" "),
+        "add_prefix_space", "normalize", lambda c: (True, False),
+        lambda c, d: c.algorithm != WORDPIECE and not d.startswith(b" "),
         lambda old, new: f"with{'' if new else 'out'} a space put before the text (add_prefix_space)",
     ),
     Axis(
-        "unicode", "classify", lambda c: UNICODE_VERSIONS,
-        lambda c, d: c.algorithm not in PIECES and domain_of(d) != NEUTRAL,
+        "unicode", "classify", _unicodes,
+        lambda c, d: domain_of(d) != NEUTRAL or (c.algorithm == WORDPIECE and not d.isascii()),
         lambda old, new: f"with Unicode {new} instead of {old}",
     ),
     Axis(
-        "pretokenizer", "pretokenize", lambda c: ((), *((each,) for each in known.patterns().values())),
-        lambda c, d: c.algorithm != GREEDY and c.algorithm not in PIECES,
+        "pretokenizer", "pretokenize", _pretokenizers, lambda c, d: True,
         lambda old, new: f"with the pretokenizer {_pattern(new)}" if new else "without a pretokenizer",
     ),
     Axis(
-        "ignore_merges", "lookup", lambda c: (True, False),
-        lambda c, d: c.algorithm != GREEDY and c.algorithm not in PIECES,
+        "ignore_merges", "lookup", lambda c: (True, False), lambda c, d: c.algorithm in ("bpe-ranks", "bpe-pairs"),
         lambda old, new: f"with whole pieces {'' if new else 'not '}looked up before merging (ignore_merges)",
+    ),
+    Axis(
+        "max_word_chars", "lookup", lambda c: (100, 200), lambda c, d: c.algorithm == WORDPIECE,
+        lambda old, new: f"with words of up to {new} characters",
     ),
     Axis(
         "byte_fallback", "lookup", lambda c: (True, False), lambda c, d: c.algorithm in PIECES,
         lambda old, new: f"with{'' if new else 'out'} byte fallback",
     ),
     Axis(
-        "algorithm", "merge", lambda c: PIECES if c.algorithm in PIECES else (GREEDY,), lambda c, d: True,
+        "algorithm", "merge", lambda c: PIECES if c.algorithm in PIECES else (GREEDY,),
+        lambda c, d: c.algorithm != WORDPIECE,
         lambda old, new: f"with the algorithm {new} instead of {old}",
     ),
 )  # fmt: skip
 
 
 def _pattern(split: tuple[str, ...]) -> str:
-    return next((name for name, pattern in known.patterns().items() if (pattern,) == split), "none")
+    names = {pattern: name for name, pattern in (known.patterns() | WORDS).items()}
+    return names.get(*split, "none") if len(split) == 1 else "none"
 
 
 def neighbours(contract: Contract, document: bytes) -> Iterator[tuple[Axis, Contract]]:

@@ -20,14 +20,21 @@ from tokassay.harness.errors import InputError
 GREEDY = "greedy-longest"
 BPE_SCORES, UNIGRAM = "bpe-scores", "unigram-viterbi"
 PIECES = (BPE_SCORES, UNIGRAM)  # SentencePiece's, over pieces with scores
-ALGORITHMS = ("bpe-ranks", "bpe-pairs", GREEDY, *PIECES, "opaque")
+WORDPIECE = "wordpiece"
+ALGORITHMS = ("bpe-ranks", "bpe-pairs", GREEDY, *PIECES, WORDPIECE, "opaque")
 # Steps of a normalizer; a contract has "none", or some of them in their order, joined by "+".
-NORMALIZER_STEPS = ("nfc", "nfkc", "lowercase-each", "prepend-metaspace", "metaspace", "charsmap")
-UNICODE_STEPS = ("nfc", "nfkc")  # those that a Unicode version has a say in
-GAPS = ("kept", "dropped")
+NORMALIZER_STEPS = (
+    "nfc", "nfkc", "charsmap", "clean", "clean-private", "clean-other", "cjk-spaces", "lowercase", "lowercase-each",
+    "strip-accents", "prepend-metaspace", "metaspace",
+)  # fmt: skip
+# Those that a Unicode version has a say in, and those whose version of lower case is another variant.
+UNICODE_STEPS = ("nfc", "nfkc", "clean", "clean-private", "clean-other", "strip-accents")
+CASING_STEPS = ("lowercase", "lowercase-each")
 WHITESPACE = ("collapse", "literal", "suffix")
+GAPS = ("kept", "dropped")
 SPECIAL_POLICIES = ("off", "on")
 UNICODE_VERSIONS = ("15.0", "15.1", "16.0", "17.0")
+EARLIER_UNICODE = ("8.0",)  # known to an engine of `wordpiece`
 # From 4.1 on, a version's NFC is a later one's without the characters that it lacks (UAX #15, stability).
 NORMALIZATION_VERSIONS = (
     "4.1", "5.0", "5.1", "5.2", "6.0", "6.1", "6.2", "6.3", "7.0", "8.0", "9.0", "10.0", "11.0", "12.0", "12.1", "13.0",
@@ -35,7 +42,7 @@ NORMALIZATION_VERSIONS = (
 )
 BYTE_POLICIES = ("reject", "replace", "replace-each-byte", "byte-alphabet", "tiktoken-bytes", "raw")
 ADDED_FLAGS = ("lstrip", "rstrip", "single_word", "normalized")
-VARIANTS = ("unicode", "byte_policy", "normalization")
+VARIANTS = ("unicode", "byte_policy", "normalization", "casing")
 DEFAULT_UNICODE = "16.0"
 DEFAULT_BYTE_POLICY = "byte-alphabet"
 DIGEST_HEX = 16
@@ -54,12 +61,15 @@ class Contract:
     `post_processor` is named and never applied. `unknown` is the id of a byte at which no token starts, which is
     then lost; None (and no field of the JSON object) where there is no such byte, or where it is an error. Of pieces
     it is the id of what no piece is found for, and `whitespace` (no field where it is empty) says what their normalizer
-    does to white space: "collapse", "literal", "suffix".
-    `normalization` is the Unicode version of the normalizer; None (and no field) where it is `unicode`.
+    does to white space: "collapse", "literal", "suffix". Under `wordpiece` it is the id of an unknown word,
+    `continuing_prefix` what tokens inside of words begin with, and `max_word_chars` how many characters a word may
+    have.
     `byte_fallback` means that merging begins with characters and not with bytes; a character that is no token is
     the tokens `<0x00>` to `<0xFF>` of its bytes. `end_of_word` is what the last byte of each piece is written with
     before it is merged ("": nothing, and no field). `gaps` is "dropped" where what lies between the matches of the
     pretokenizer is lost; "kept" (and no field) where it is a piece.
+    `normalization` is the Unicode version of the normalizer; None (and no field) where it is `unicode`. `casing` is
+    that of its lower case; None (and no field) where it is `normalization` or there is none.
     """
 
     algorithm: str
@@ -77,9 +87,12 @@ class Contract:
     end_of_word: str = ""
     gaps: str = "kept"
     whitespace: tuple[str, ...] = ()
+    continuing_prefix: str | None = None
+    max_word_chars: int | None = None
     unicode: str = field(default=DEFAULT_UNICODE)
     byte_policy: str = field(default=DEFAULT_BYTE_POLICY)
     normalization: str | None = None
+    casing: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """All fields as JSON values (tuples become lists)."""
@@ -113,6 +126,11 @@ class Contract:
         return not self.byte_fallback and not self.end_of_word and self.gaps == "kept"
 
     @property
+    def lowers_by(self) -> str:
+        """The Unicode version of the normalizer's lower case."""
+        return self.casing or self.normalizes_by
+
+    @property
     def steps(self) -> tuple[str, ...]:
         """The steps of the normalizer, in order."""
         return () if self.normalizer == "none" else tuple(self.normalizer.split("+"))
@@ -129,10 +147,11 @@ class Contract:
 
     def with_variants(
         self, *, unicode: str | None = None, byte_policy: str | None = None, specials: str | None = None,
-        normalization: str | None = None,
+        normalization: str | None = None, casing: str | None = None,
     ) -> Contract:
         """The same contract under another Unicode version, byte policy, special-token policy or Unicode version of the
-        normalizer (None keeps). The last is left out where it says nothing: no normalizer, or `unicode` again."""
+        normalizer or of its lower case (None keeps). These two are left out where they say nothing: no normalizer that
+        asks, or the version that holds anyway."""
         classless = self.algorithm in PIECES  # the model's own tables say all: no Unicode version has a say
         changed = replace(
             self,
@@ -140,10 +159,15 @@ class Contract:
             byte_policy=byte_policy or self.byte_policy,
             specials=specials or self.specials,
             normalization=normalization or self.normalization,
+            casing=casing or self.casing,
         )
         _check(changed)
-        says = bool(set(changed.steps) & set(UNICODE_STEPS)) and changed.normalization != changed.unicode
-        return changed if says else replace(changed, normalization=None)
+        lowers = bool(set(changed.steps) & set(CASING_STEPS))
+        if not (lowers or set(changed.steps) & set(UNICODE_STEPS)) or changed.normalization == changed.unicode:
+            changed = replace(changed, normalization=None)
+        if not lowers or changed.casing == changed.normalizes_by:
+            changed = replace(changed, casing=None)
+        return changed
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any], *, where: str = "contract") -> Contract:
@@ -170,7 +194,7 @@ def _check(contract: Contract, where: str = "contract") -> None:
         ("algorithm", ALGORITHMS),
         ("gaps", GAPS),
         ("specials", SPECIAL_POLICIES),
-        ("unicode", UNICODE_VERSIONS),
+        ("unicode", (*EARLIER_UNICODE, *UNICODE_VERSIONS) if contract.algorithm == WORDPIECE else UNICODE_VERSIONS),
     ]
     for name, values in allowed:
         if getattr(contract, name) not in values:
@@ -181,19 +205,26 @@ def _check(contract: Contract, where: str = "contract") -> None:
             raise InputError(f"normalizer has the step {step!r}", where=where, remedy=remedy)
     if not isinstance(contract.end_of_word, str):
         raise InputError(f"end_of_word is {contract.end_of_word!r}", where=where, remedy="give a text")
-    if contract.normalization is not None and contract.normalization not in NORMALIZATION_VERSIONS:
-        raise InputError(
-            f"normalization is {contract.normalization!r}", where=where,
-            remedy=f"use {' | '.join(NORMALIZATION_VERSIONS)}",
-        )
     for word in contract.whitespace:
         if word not in WHITESPACE:
             raise InputError(f"whitespace has {word!r}", where=where, remedy="use some of " + ", ".join(WHITESPACE))
+    for name in ("normalization", "casing"):
+        value = getattr(contract, name)
+        if value is not None and value not in NORMALIZATION_VERSIONS:
+            raise InputError(
+                f"{name} is {value!r}", where=where, remedy=f"use {' | '.join(NORMALIZATION_VERSIONS)}",
+            )
     for name in ("ignore_merges", "add_prefix_space", "byte_fallback"):
         if not isinstance(getattr(contract, name), bool):
             raise InputError(f"{name} is {getattr(contract, name)!r}", where=where, remedy="use true or false")
-    if contract.unknown is not None and (isinstance(contract.unknown, bool) or not isinstance(contract.unknown, int)):
-        raise InputError(f"unknown is {contract.unknown!r}", where=where, remedy="give an id, or leave it out")
+    for name, what in (("unknown", "an id"), ("max_word_chars", "a number of characters")):
+        value = getattr(contract, name)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
+            raise InputError(f"{name} is {value!r}", where=where, remedy=f"give {what}, or leave it out")
+    if contract.continuing_prefix is not None and not isinstance(contract.continuing_prefix, str):
+        raise InputError(
+            f"continuing_prefix is {contract.continuing_prefix!r}", where=where, remedy="give a text, or leave it out"
+        )
 
 
 def canonical_json(value: object) -> bytes:
@@ -203,7 +234,8 @@ def canonical_json(value: object) -> bytes:
 
 # Fields of later days, and the value under which a contract's JSON has no such field.
 _LEFT_OUT: dict[str, object] = {
-    "unknown": None, "normalization": None, "whitespace": [], "end_of_word": "", "gaps": "kept",
+    "unknown": None, "whitespace": [], "end_of_word": "", "continuing_prefix": None, "max_word_chars": None,
+    "gaps": "kept", "normalization": None, "casing": None,
 }  # fmt: skip
 _TUPLES: dict[str, Callable[[Any], Any]] = {
     "pretokenizer": lambda items: tuple(str(item) for item in items),

@@ -16,6 +16,7 @@ import numpy.typing as npt
 DOMAINS = ("neutral", "unicode", "bytes")
 NEUTRAL, UNICODE, BYTES = range(3)
 UNICODE_VERSIONS = ("15.0", "15.1", "16.0", "17.0")
+EARLIEST = "8.0"  # a table for engines of `wordpiece`; it moves no document
 CODE_POINTS = 0x110000
 SHORT = 2048  # mean bytes of a document up to which a chunk is looked at as a whole
 
@@ -41,10 +42,26 @@ def read_table(version: str) -> tuple[list[tuple[int, int, str]], list[tuple[int
 @lru_cache(maxsize=1)
 def changing() -> npt.NDArray[np.bool_]:
     """For every code point: does its category or White_Space differ between the versions of the tree?"""
+    return _changing(UNICODE_VERSIONS)
+
+
+@lru_cache(maxsize=1)
+def changing_since_earliest() -> npt.NDArray[np.bool_]:
+    """For every code point: does what EARLIEST says of it differ from what the versions of a neutral document say?"""
+    return _changing((EARLIEST, *UNICODE_VERSIONS))
+
+
+def since_earliest(data: bytes) -> bool:
+    """Whether EARLIEST says another thing of a character than later versions do; ill-formed bytes say nothing."""
+    points = np.frombuffer(data.decode("utf-8", "ignore").encode("utf-32-le"), dtype=np.uint32)
+    return bool(changing_since_earliest()[points].any())
+
+
+def _changing(versions: tuple[str, ...]) -> npt.NDArray[np.bool_]:
     names: dict[str, int] = {}
     first: npt.NDArray[np.uint8] | None = None
     result = np.zeros(CODE_POINTS, dtype=np.bool_)
-    for version in UNICODE_VERSIONS:
+    for version in versions:
         table = np.zeros(CODE_POINTS, dtype=np.uint8)
         categories, spaces = read_table(version)
         for start, end, category in categories:

@@ -16,15 +16,16 @@ from tokassay.engines.client import Host, HostFailure, Unsupported, told
 from tokassay.engines.environments import EnvironmentFault, interpreter
 from tokassay.engines.frames import Ids
 from tokassay.engines.roster import ANY, EngineSpec
-from tokassay.harness.contract import GREEDY
+from tokassay.harness.contract import GREEDY, WORDPIECE
 from tokassay.harness.errors import AGREED, INFRASTRUCTURE, MISMATCH, NOTHING
 from tokassay.harness.known import Encoding, encodings
 from tokassay.harness.load import Loaded, known_path, load_vocabulary
 from tokassay.harness.materialize import materialize
+from tokassay.harness.variants import declared
 
 SAMPLE = b"hello world"
 # Formats that mean one algorithm only; a file of any other has to be read to know.
-MEANS = {"tiktoken": "bpe-ranks", "tekken": "bpe-ranks"}
+MEANS = {"tiktoken": "bpe-ranks", "tekken": "bpe-ranks", "vocab.txt": WORDPIECE, "rwkv": GREEDY, "cray": GREEDY}
 # The tokens of its sample are the longest that start where they do, so that the longest match gives them too.
 ALSO_GREEDY = ("gpt2",)
 
@@ -139,11 +140,7 @@ def check(spec: EngineSpec) -> Checked:
 
 
 def _ids(spec: EngineSpec, python: Any, loaded: Loaded) -> list[int]:
-    contract = loaded.contract.with_variants(
-        unicode=None if spec.unicode == "asked" else spec.unicode,
-        byte_policy=None if spec.byte_policy == "asked" else spec.byte_policy,
-        normalization=spec.normalizes_by,
-    )
+    contract = loaded.contract.with_variants(**declared(spec, loaded.contract))
     with Host(spec, python) as host:  # one vocabulary a process: an engine's state may be the process's
         host.load(contract.to_json(), materialize(loaded, contract, cache_dir() / "vocab"))
         output = host.encode([SAMPLE]).output

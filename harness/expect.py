@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from tokassay.harness.blocks import Block
 from tokassay.harness.compare import IDS, Output, leaves
-from tokassay.harness.contract import PIECES, Contract
+from tokassay.harness.contract import EARLIER_UNICODE, PIECES, Contract
 from tokassay.harness.domains import ordered
 from tokassay.harness.spans import in_characters, summed
 
@@ -27,7 +27,9 @@ TAKES_SPACE = frozenset({"lstrip", "rstrip"})
 
 def own_bytes(contract: Contract) -> bool:
     """Whether the ids' bytes, one after the other, are the document: then texts and spans need no oracle."""
-    if contract.byte_policy not in LOSSLESS or contract.unknown is not None or contract.algorithm in PIECES:
+    if contract.byte_policy not in LOSSLESS or contract.unknown is not None:
+        return False
+    if contract.gaps != "kept" or contract.algorithm in PIECES:
         return False
     if contract.specials == "on":
         # Two texts may share an id: o200k_harmony has <|endofprompt|> and <|reserved_200018|>.
@@ -60,7 +62,11 @@ def governing(contract: Contract, asked: Contract, domain: str, renormalized: bo
     On a neutral one that goes for the normalizer's version too, unless the block is `renormalized`.
     """
     if domain == "neutral":
-        return asked.with_variants(normalization=contract.normalizes_by) if renormalized else asked
+        if not renormalized:
+            return asked
+        # Only a version that is older than the tables' first can say another thing of a neutral block's characters.
+        unicode = contract.unicode if contract.unicode in EARLIER_UNICODE else asked.unicode
+        return asked.with_variants(unicode=unicode, normalization=contract.normalizes_by, casing=contract.lowers_by)
     return contract.with_variants(byte_policy=asked.byte_policy) if domain == "unicode" else contract
 
 
@@ -71,7 +77,11 @@ def governing_block(contract: Contract, asked: Contract, block: Block) -> Contra
 
 def renormalized(contract: Contract, asked: Contract, block: Block) -> bool:
     """Whether a character of the block is known to the normalizer of one of the two contracts and not of the other."""
-    if block.domain != "neutral" or contract.normalization == asked.normalization:
+    if block.domain != "neutral":
+        return False
+    if {contract.unicode, contract.normalizes_by} & set(EARLIER_UNICODE):
+        return block.since_the_earliest
+    if contract.normalization == asked.normalization:
         return False  # what normalizers know since 15.0 is of characters that no neutral block has
     older, younger = sorted(map(ordered, (contract.normalizes_by, asked.normalizes_by)))
     return any(older < ordered(one) <= younger for one in block.normalization_versions)

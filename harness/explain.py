@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from tokassay.harness.signature import NONE, Cause, Pair, around, ending, traced
-from tokassay.oracles.decisions import STAGES, Difference, first_difference
+from tokassay.oracles.decisions import IN_WORDS, STAGES, Difference, first_difference
 
 Decisions = list[dict[str, Any]]
 Tracer = Callable[[bytes], Decisions | None]
@@ -91,7 +91,8 @@ def explain(
     agreed: Collection[str] = ()
     if theirs is not None and ours is not None:
         difference = first_difference(ours, theirs, (got_name, expected_name), stages)
-        if difference is not None and (stages is None or difference.stage != "lookup" or set(stages) >= LEADING):
+        leading = {"pretokenize"} if _in_words(theirs) else LEADING
+        if difference is not None and (stages is None or difference.stage != "lookup" or set(stages) >= leading):
             bad = _bad_scan(difference, document) if stages is not None and "scan" not in stages else None
             if bad is not None:
                 # Pieces that part behind an ill-formed byte, and a side that does not tell how it scanned it.
@@ -100,9 +101,11 @@ def explain(
             cause = traced(difference, theirs)
             return Finding(str(cause), cause.stage, difference.explanation, **shown)
         # Decisions from which the same ids would follow are not those that gave these: they say nothing of any stage.
-        if stages is not None and not (difference is None and set(stages) >= LEADING):
+        if stages is not None and not (difference is None and set(stages) >= leading):
             before = STAGES if difference is None else STAGES[: STAGES.index(difference.stage)]
             agreed = [stage for stage in before if stage in stages]
+    if theirs is not None and _in_words(theirs):
+        return _infer_word(theirs, got, expected, token, pieces, shown, got_name, expected_name)
     following = pieces(got[token + 1]) if token + 1 < len(got) else None
     border = following is not None and is_token((pieces(got[token]) or b"") + following)
     mine = pieces(got[token]) if token < len(got) else None
@@ -110,6 +113,34 @@ def explain(
     return _infer(
         document, start, got, expected, token, pieces, theirs, border, beyond, shown, got_name, expected_name, agreed
     )
+
+
+def _in_words(decisions: Decisions) -> bool:
+    """Whether these are decisions of WordPiece, whose tokens' bytes are not the document's."""
+    return any(each.get("path") in IN_WORDS for each in decisions)
+
+
+def _infer_word(
+    decisions: Decisions,
+    got: Sequence[int],
+    expected: Sequence[int],
+    token: int,
+    pieces: Callable[[int], bytes | None],
+    shown: dict[str, Any],
+    got_name: str,
+    expected_name: str,
+) -> Finding:
+    """Tokens alone do not tell whether a stage before the look-up or the look-up itself is to blame: the last one it is
+    told by."""
+    given = [each for each in decisions if each["stage"] in ("special", "lookup")]
+    mine, right = (pieces(ids[token]) if token < len(ids) else b"" for ids in (got, expected))
+    if mine is None:
+        sentence = f"inferred: {got_name} gives id {got[token]}, which the vocabulary does not have"
+        return _inferred("id map", sentence, shown, ("unknown id", ""))
+    place = f"at byte {given[token]['start']}" if token < len(given) else "behind the last word"
+    how = str(given[token].get("path", "")) if token < len(given) else ""
+    sentence = f"inferred: {place} {got_name} has {_quoted(mine)}, {expected_name} {_quoted(right)}"
+    return _inferred("lookup", sentence + (f" ({how})" if how else ""), shown, ("", how))
 
 
 def _bad_scan(difference: Difference, document: bytes) -> int | None:

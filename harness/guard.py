@@ -34,7 +34,8 @@ CORPORA = ("battery", "sample", "versions", "codepoints", "repeats")
 # Who is asked unless another is named, by the vocabulary's format.
 ENGINES = {
     "tiktoken": "tiktoken", "tekken": "tiktoken", "vocab.bpe": "tokenizers", "tokenizer.json": "tokenizers",
-    "sentencepiece": "sentencepiece", "gguf": "sentencepiece", "cray": "dat-greedy",
+    "sentencepiece": "sentencepiece", "gguf": "sentencepiece", "cray": "dat-greedy", "rwkv": "dat-greedy",
+    "vocab.txt": "tokenizers",
 }
 WITH_SPECIALS = "specials:200"  # added to them where the vocabulary has special or added tokens
 WINDOW = 5  # ids shown on either side of the first that differs

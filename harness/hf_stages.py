@@ -25,7 +25,7 @@ STEPS: dict[str, dict[str, Any]] = {
 }
 
 
-def _flatten(stage: Any, inner: str, path: str) -> list[tuple[str, dict[str, Any]]]:
+def flatten(stage: Any, inner: str, path: str) -> list[tuple[str, dict[str, Any]]]:
     """The stages of a Sequence in order, each with its JSON path; [] for none."""
     if stage is None:
         return []
@@ -36,7 +36,7 @@ def _flatten(stage: Any, inner: str, path: str) -> list[tuple[str, dict[str, Any
     return [
         row
         for number, item in enumerate(stage.get(inner) or [])
-        for row in _flatten(item, inner, f"{path}.{inner}[{number}]")
+        for row in flatten(item, inner, f"{path}.{inner}[{number}]")
     ]
 
 
@@ -44,7 +44,7 @@ def normalizer(stage: Any) -> tuple[str, list[str]]:
     """The contract's normalizer, and reasons why it is not modelled."""
     steps: list[str] = []
     reasons: list[str] = []
-    for path, row in _flatten(stage, "normalizers", "normalizer"):
+    for path, row in flatten(stage, "normalizers", "normalizer"):
         step = _step(row)
         if not step:
             reasons.append(f"{path}: {row.get('type')}")
@@ -64,7 +64,7 @@ def _step(row: dict[str, Any]) -> str:
 def pretokenizer(stage: Any) -> tuple[tuple[str, ...], str, bool, list[str]]:
     """The regular expressions in order, what becomes of the gaps between matches, whether a space is put before the
     text, and reasons why it is not modelled."""
-    stages = _flatten(stage, "pretokenizers", "pre_tokenizer")
+    stages = flatten(stage, "pretokenizers", "pre_tokenizer")
     if not stages or stages[-1][1].get("type") != "ByteLevel":
         return (), "kept", False, ["pre_tokenizer: does not end in ByteLevel"]
     patterns: list[str] = []
@@ -93,7 +93,7 @@ def pretokenizer(stage: Any) -> tuple[tuple[str, ...], str, bool, list[str]]:
 
 def no_pretokenizer(stage: Any, steps: tuple[str, ...]) -> list[str]:
     """Reasons why a text is not one piece. A split at the spaces that the normalizer left none of is none."""
-    rows = _flatten(stage, "pretokenizers", "pre_tokenizer")
+    rows = flatten(stage, "pretokenizers", "pre_tokenizer")
     idle = {"type": "Split", "pattern": {"String": " "}}
     return [
         f"{path}: {row.get('type')} over characters is not modelled"
@@ -174,6 +174,6 @@ def decoder_of_characters(steps: tuple[str, ...]) -> dict[str, Any]:
 
 def post_processor(stage: Any) -> str:
     """Its name. ByteLevel only moves offsets, so it is none."""
-    names = [str(row.get("type")) for _, row in _flatten(stage, "processors", "post_processor")]
+    names = [str(row.get("type")) for _, row in flatten(stage, "processors", "post_processor")]
     names = [name for name in names if name != "ByteLevel"]
     return "+".join(names) or "none"

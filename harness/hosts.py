@@ -19,16 +19,15 @@ from tokassay.corpora.fetch import cache_dir
 from tokassay.engines.client import Host, Unsupported
 from tokassay.engines.environments import OTHER, EnvironmentFault, installed, interpreter, with_version
 from tokassay.engines.roster import EngineSpec
-from tokassay.harness.contract import Contract
+from tokassay.harness.contract import ALGORITHMS, Contract
 from tokassay.harness.errors import InputError
 from tokassay.harness.load import Loaded
 from tokassay.harness.materialize import materialize
-from tokassay.harness.variants import parse_variants
+from tokassay.harness.variants import ASKED, declared, parse_variants, versions
 
 __all__ = ["ORACLE", "Target", "find_spec", "installed", "nearest", "open_host", "oracle_spec", "target"]
 
 ORACLE = "oracle"
-ASKED = "asked"  # in the roster: the engine can be told this variant
 ORACLE_TIMEOUT_S = 900.0  # plain Python: a long pretoken is slow there, and that is no fault
 
 
@@ -42,9 +41,8 @@ class Target:
 
     @property
     def variants(self) -> str:
-        """POLICY@UNICODE, with +nfcVERSION where the normalizer has one of its own."""
-        normalization = f"+nfc{self.contract.normalization}" if self.contract.normalization else ""
-        return f"{self.contract.byte_policy}@{self.contract.unicode}{normalization}"
+        """POLICY@UNICODE; +nfcVERSION where the normalizer has one of its own, +caseVERSION where lower case has."""
+        return f"{self.contract.byte_policy}@{versions(self.contract)}"
 
 
 def oracle_spec() -> EngineSpec:
@@ -54,7 +52,7 @@ def oracle_spec() -> EngineSpec:
         requirement="tokassay",
         environment="project",
         adapter=Path(str(files("tokassay.oracles").joinpath("adapter.py"))),
-        algorithms=("bpe-ranks", "bpe-pairs", "greedy-longest", "bpe-scores", "unigram-viterbi"),
+        algorithms=tuple(each for each in ALGORITHMS if each != "opaque"),
         byte_policy=ASKED,
         unicode=ASKED,
         specials=("off", "on"),
@@ -92,15 +90,7 @@ def target(text: str, asked: Contract, roster: Mapping[str, EngineSpec], where: 
     spec = find_spec(name, roster, where)
     if spec.unavailable:
         raise InputError(f"{name} is unavailable: {spec.unavailable}", where=where, remedy=OTHER)
-    declared = {
-        field: value
-        for field, value in (
-            ("byte_policy", spec.policy(asked.algorithm)), ("unicode", spec.unicode),
-            ("normalization", spec.normalizes_by or ASKED),
-        )
-        if value != ASKED
-    }
-    return Target(text, spec, asked.with_variants(**{**declared, **parse_variants(written, where)}))
+    return Target(text, spec, asked.with_variants(**{**declared(spec, asked), **parse_variants(written, where)}))
 
 
 def open_host(

@@ -25,6 +25,7 @@ from tokassay.harness.load import Loaded, load_vocabulary
 from tokassay.harness.store import Store
 from tokassay.harness.suites import Suite
 from tokassay.harness.tasks import ORACLE, Lane, Subject
+from tokassay.harness.variants import declared
 from tokassay.oracles.decisions import STAGES
 
 ALL, INSTALLED = "all", "installed"  # in the place of an engine's name
@@ -158,13 +159,8 @@ class Lanes:
         return [found[0] + others, *found[1:]]
 
     def _lane(self, spec: EngineSpec, vocabulary: Vocabulary, asked: Contract) -> Lane:
-        # "asked": an engine that can be told the variant, as ours can; the others have the one they declare.
-        policy = spec.policy(asked.algorithm, asked.specials)
-        contract = asked.with_variants(
-            unicode=None if spec.unicode == "asked" else spec.unicode,
-            byte_policy=None if policy == "asked" else policy,
-            normalization=spec.normalizes_by,
-        )
+        # An engine that can be told a variant, as ours can, has the one that is asked for; the others declare theirs.
+        contract = asked.with_variants(**declared(spec, asked))
         entry_points = [contract.with_variants(byte_policy=policy) for policy in spec.byte_policies.values()]
         self._loaded[spec.name, contract.digest] = vocabulary.loaded
         for held in (asked, contract, *entry_points):

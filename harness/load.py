@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import stat
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -19,19 +19,28 @@ from tokassay.harness import (
     vocab_gpt2,
     vocab_hf,
     vocab_js,
+    vocab_rwkv,
     vocab_spm,
     vocab_tekken,
     vocab_tiktoken,
-)
-from tokassay.harness.contract import GREEDY, PIECES, Contract
+    vocab_wordpiece,
+)  # fmt: skip
+from tokassay.harness.contract import GREEDY, PIECES, WORDPIECE, Contract
 from tokassay.harness.errors import InputError
 from tokassay.harness.known import Encoding
 from tokassay.harness.parsed import Parsed
 from tokassay.harness.vocabulary import Vocabulary
 
-# Forms that say all of a contract themselves, and the two that ask for a pattern.
-OWN_FORMATS = ("tokenizer.json", "tekken", "tiktoken.json", "clip", "sentencepiece", "gguf", "cray")
-FORMATS = ("tiktoken", "vocab.bpe", *OWN_FORMATS)
+FORMATS = (
+    "tiktoken", "vocab.bpe", "tokenizer.json", "tekken", "tiktoken.json", "clip", "sentencepiece", "gguf", "cray",
+    "vocab.txt", "rwkv",
+)  # fmt: skip
+# Files that say all of themselves, and who reads them.
+WHOLE: Mapping[str, Callable[[bytes, str], Parsed]] = {
+    "tokenizer.json": vocab_hf.parse, "tekken": vocab_tekken.parse, "tiktoken.json": vocab_js.parse,
+    "clip": vocab_clip.parse, "sentencepiece": vocab_spm.parse, "gguf": vocab_gguf.parse, "cray": vocab_cray.parse,
+    "rwkv": vocab_rwkv.parse,
+}  # fmt: skip
 # Asked for behind a vocabulary's name: its tokens under another algorithm than its file means.
 OTHER_ALGORITHMS = (GREEDY,)
 MAX_FILE = 1 << 30
@@ -62,7 +71,8 @@ def load_vocabulary(
     """Load a known encoding by name or alias, or a file by path.
 
     Known names bring their pattern and special tokens; `pattern` and `specials` replace them. A rank file (or
-    GPT-2's pair of files) given by path needs `pattern`: a pattern's name or a regular expression.
+    GPT-2's pair of files) given by path needs `pattern`: a pattern's name or a regular expression; a vocab.txt the name
+    of a rule of WordPiece.
     NAME@greedy-longest, or PATH@greedy-longest, means the vocabulary's tokens under that algorithm: then a pattern
     is of no use. Raises InputError with place and remedy.
     """
@@ -110,6 +120,11 @@ def as_greedy(loaded: Loaded, name: str) -> Loaded:
             f"the tokens of this file are not known as bytes: {reasons}", where=name,
             remedy=f"give a vocabulary whose tokens are bytes to have it under {GREEDY}",
         )
+    if loaded.contract.algorithm == WORDPIECE:
+        raise InputError(
+            f"the tokens of {WORDPIECE} are parts of words, and not what stands in a text", where=name,
+            remedy=f"give a vocabulary whose tokens are bytes to have it under {GREEDY}",
+        )
     vocabulary = Vocabulary(loaded.vocabulary.tokens, None, loaded.vocabulary.specials)
     contract = Contract(
         GREEDY, vocabulary.digest, special_tokens=loaded.contract.special_tokens,
@@ -121,13 +136,15 @@ def as_greedy(loaded: Loaded, name: str) -> Loaded:
 def any_pattern(name: str) -> str | None:
     """A pattern for a file that does not say one, where it will not be used."""
     path = Path(name)
-    asks = known.find(name) is None and path.is_file() and detect(read(path), path) in ("tiktoken", "vocab.bpe")
-    return "gpt2" if asks else None
+    if known.find(name) is not None or not path.is_file():
+        return None
+    kind = detect(read(path), path)
+    return {"tiktoken": "gpt2", "vocab.bpe": "gpt2", "vocab.txt": "bert-cased"}.get(kind)
 
 
 def _inside(path: Path, given: str) -> Path:
     if path.is_dir():
-        for name in ("tokenizer.json", "vocab.bpe", "merges.txt", "tekken.json"):
+        for name in ("tokenizer.json", "vocab.bpe", "merges.txt", "tekken.json", "vocab.txt"):
             if (path / name).is_file():
                 return path / name
         raise InputError("the folder holds no vocabulary file", where=given, remedy="give the file itself")
@@ -185,35 +202,29 @@ def _parse(
     specials: Mapping[str, int] | None,
 ) -> Parsed:
     where = str(path)
-    if kind in OWN_FORMATS:
+    if kind in WHOLE:
         if pattern is not None or specials is not None:
             raise InputError(
                 f"a {kind} file brings its own pattern and special tokens",
                 where=where,
                 remedy="leave --pattern and --specials out",
             )
-        if kind == "cray":
-            return vocab_cray.parse(data, where)
-        if kind == "gguf":
-            return vocab_gguf.parse(data, where)
-        if kind == "tekken":
-            return vocab_tekken.parse(data, where)
-        if kind == "clip":
-            return vocab_clip.parse(data, where)
-        if kind == "tiktoken.json":
-            stated = (encoding.normalizer, encoding.unreachable) if encoding else (None, None)
-            return vocab_js.parse(data, where, normalizer=stated[0], unreachable=stated[1])
-        return vocab_hf.parse(data, where) if kind == "tokenizer.json" else vocab_spm.parse(data, where)
+        if kind == "tiktoken.json" and encoding is not None:
+            return vocab_js.parse(data, where, normalizer=encoding.normalizer, unreachable=encoding.unreachable)
+        return WHOLE[kind](data, where)
     asked = pattern if pattern is not None or encoding is None else encoding.pattern
+    if kind == "vocab.txt":
+        named = specials if specials is not None or encoding is None else encoding.specials
+        return vocab_wordpiece.parse(data, where, rule=asked, specials=named)
     split = known.resolve_pattern(asked, where)
     if kind == "vocab.bpe":
         return _parse_pair(path, split, specials, encoding)
-    named = specials if specials is not None else (encoding.specials if encoding is not None else {})
+    texts = specials if specials is not None else (encoding.specials if encoding is not None else {})
     parsed = vocab_tiktoken.parse(
         data,
         where,
         pretokenizer=split,
-        specials=named,
+        specials=texts,
         normalizer=encoding.normalizer if encoding else "none",
         unreachable=encoding.unreachable if encoding else None,
     )
@@ -274,6 +285,10 @@ def detect(data: bytes, path: Path) -> str:
         return _detect_json(data, path, pair is not None)
     if head.startswith(b"#version") or (pair is not None and path == pair[0]):
         return "vocab.bpe"
+    if vocab_rwkv.is_lines(head):
+        return "rwkv"
+    if vocab_wordpiece.is_lines(data):
+        return "vocab.txt"
     first = data.split(b"\n", 1)[0].split(b" ")
     if len(first) == 2 and first[1].strip().isdigit():
         return "tiktoken"

@@ -21,17 +21,18 @@ from typing import Any
 from tokassay.engines.dat_greedy.crayfile import GREATEST_ID, pack
 from tokassay.harness import materialize_spm
 from tokassay.harness.alphabet import from_alphabet, to_alphabet
-from tokassay.harness.contract import GREEDY, PIECES, Contract
+from tokassay.harness.contract import GREEDY, PIECES, WORDPIECE, Contract
 from tokassay.harness.hf_stages import GPT2_PATTERN, STEPS, decoder_of_characters
 from tokassay.harness.load import Loaded
 from tokassay.harness.vocab_gguf import gguf, name_of
+from tokassay.harness.vocab_wordpiece import tokenizer_json_stages
 from tokassay.harness.vocabulary import Pair, Vocabulary
 
 HARNESS = "tokassay.harness"
 SOURCES = (
     (HARNESS, "materialize.py"), (HARNESS, "vocabulary.py"), (HARNESS, "alphabet.py"), (HARNESS, "hf_stages.py"),
     (HARNESS, "materialize_spm.py"), (HARNESS, "vocab_spm.py"), (HARNESS, "vocab_gguf.py"),
-    (HARNESS, "vocab_gguf_spm.py"),
+    (HARNESS, "vocab_gguf_spm.py"), (HARNESS, "vocab_wordpiece.py"),
     ("tokassay.engines.dat_greedy", "crayfile.py"),
 )
 
@@ -45,8 +46,8 @@ def form() -> str:
 
 
 def materialize(loaded: Loaded, contract: Contract, cache_dir: Path) -> dict[str, str]:
-    """Name -> path of "tiktoken", "tokenizer.json", "vocab.bpe", "encoder.json", "dat", "gguf", "sentencepiece" (those
-    that can be derived) and "source".
+    """Name -> path of "tiktoken", "tokenizer.json", "vocab.bpe", "encoder.json", "dat", "gguf", "rwkv", "vocab.txt",
+    "sentencepiece" (those that can be derived) and "source".
 
     Files lie under `cache_dir/<core digest>-<form>/`, are written whole or not at all, and reused when present with
     the digest that lies beside each. `contract` is `loaded.contract` under any variants and specials policy. The
@@ -59,6 +60,12 @@ def materialize(loaded: Loaded, contract: Contract, cache_dir: Path) -> dict[str
         return paths | materialize_spm.files(loaded, contract, cache_dir / f"{contract.core_digest}-{form()}", _keep)
     folder = cache_dir / f"{contract.core_digest}-{form()}"
     vocabulary = loaded.vocabulary
+    if contract.algorithm == WORDPIECE:
+        paths["vocab.txt"] = _keep(folder / "vocab.txt", lambda: lines_file(vocabulary))
+        made = wordpiece_json(vocabulary, contract)
+        if made is not None:
+            paths["tokenizer.json"] = _keep(folder / "tokenizer.json", lambda: made)
+        return paths
     if contract.algorithm in ("bpe-ranks", GREEDY):
         paths["tiktoken"] = _keep(folder / "vocab.tiktoken", lambda: ranks_file(vocabulary))
     if contract.algorithm == GREEDY:
@@ -66,6 +73,10 @@ def materialize(loaded: Loaded, contract: Contract, cache_dir: Path) -> dict[str
             paths["dat"] = paths["source"]  # the very file, not what we should have made of its tokens
         elif max(vocabulary.tokens.values(), default=0) <= GREATEST_ID:
             paths["dat"] = _keep(folder / "vocab.dat", lambda: pack(vocabulary.tokens).to_bytes())
+        if loaded.format == "rwkv":
+            paths["rwkv"] = paths["source"]
+        elif contract.unknown is None:
+            paths["rwkv"] = _keep(folder / "vocab.rwkv.txt", lambda: literals_file(vocabulary))
         return paths
     if contract.byte_fallback or contract.end_of_word:  # only a tokenizer.json says where merging begins
         own = vocabulary.merges or ()
@@ -162,6 +173,51 @@ def ranks_file(vocabulary: Vocabulary) -> bytes:
     """`base64 rank` lines of the ordinary tokens by id; the empty token as `=`, as tiktoken reads it."""
     rows = sorted((number, token) for token, number in vocabulary.tokens.items())
     return b"".join(b"%s %d\n" % (b64encode(token) or b"=", number) for number, token in rows)
+
+
+def literals_file(vocabulary: Vocabulary) -> bytes:
+    """RWKV's form: lines of id, Python literal and number of bytes, by id; text where the bytes are UTF-8."""
+    rows = sorted((number, token) for token, number in vocabulary.tokens.items() if token)
+    return "".join(f"{number} {_literal(token)} {len(token)}\n" for number, token in rows).encode("utf-8")
+
+
+def _literal(token: bytes) -> str:
+    try:
+        return repr(token.decode("utf-8"))
+    except UnicodeDecodeError:
+        return repr(token)
+
+
+def lines_file(vocabulary: Vocabulary) -> bytes:
+    """BERT's `vocab.txt`: a token a line by id, special tokens too; an empty line where an id has none."""
+    table = vocabulary.ids()
+    return b"".join(table.get(number, b"") + b"\n" for number in range(max(table, default=-1) + 1))
+
+
+def wordpiece_json(vocabulary: Vocabulary, contract: Contract) -> bytes | None:
+    """A Hugging Face tokenizer.json that hands the contract over; None where none can say it."""
+    stages = tokenizer_json_stages(contract.normalizer, contract.pretokenizer)
+    table = {number: token.decode("utf-8") for number, token in vocabulary.ids().items()}
+    if stages is None or contract.unknown not in table:
+        return None
+    root = {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": _added(contract),
+        "normalizer": stages[0],
+        "pre_tokenizer": stages[1],
+        "post_processor": None,
+        "decoder": {"type": "WordPiece", "prefix": contract.continuing_prefix, "cleanup": False},
+        "model": {
+            "type": "WordPiece",
+            "unk_token": table[contract.unknown],
+            "continuing_subword_prefix": contract.continuing_prefix,
+            "max_input_chars_per_word": contract.max_word_chars,
+            "vocab": {token: number for number, token in sorted(table.items())},
+        },
+    }
+    return json.dumps(root, ensure_ascii=False).encode("utf-8")
 
 
 def merges_file(merges: tuple[Pair, ...]) -> bytes:

@@ -9,15 +9,16 @@ from tokassay.harness import vocab_gguf
 from tokassay.harness.contract import PIECES, Contract
 from tokassay.harness.load import Loaded, read
 from tokassay.oracles import spm, spm_file
+from tokassay.oracles.make import make_oracle
 from tokassay.oracles.oracle import Oracle
 
 
 def oracle_here(contract: Contract, loaded: Loaded) -> Oracle | spm.SentencePiece:
     """The oracle of `contract` over a vocabulary. Raises Unsupported for what is not modelled, OracleError."""
-    if contract.algorithm in PIECES:
-        return spm.SentencePiece(contract.to_json(), _tables(loaded.source_path, loaded.format, loaded.file_sha256))
     held = loaded.vocabulary
-    return Oracle(contract.to_json(), held.tokens, held.merges)
+    of_pieces = contract.algorithm in PIECES
+    model = _tables(loaded.source_path, loaded.format, loaded.file_sha256) if of_pieces else None
+    return make_oracle(contract.to_json(), held.tokens, held.merges, model=model)
 
 
 @lru_cache(maxsize=2)

@@ -27,6 +27,8 @@ class Parsed:
     end_of_word: str = ""
     gaps: str = "kept"
     whitespace: tuple[str, ...] = ()
+    continuing_prefix: str | None = None
+    max_word_chars: int | None = None
     byte_policy: str = DEFAULT_BYTE_POLICY
     notes: list[str] = field(default_factory=list)
     unmodelled: list[str] = field(default_factory=list)
@@ -51,6 +53,8 @@ class Parsed:
             end_of_word=self.end_of_word,
             gaps=self.gaps,
             whitespace=self.whitespace,
+            continuing_prefix=self.continuing_prefix,
+            max_word_chars=self.max_word_chars,
             byte_policy=self.byte_policy,
         )
         return contract, settled.vocabulary

@@ -388,7 +388,10 @@ def _variant(contract: Contract, other: Contract) -> str:
     if contract.byte_policy != other.byte_policy:
         words.append(contract.byte_policy)
     if contract.normalization != other.normalization:
-        words.append(f"{contract.normalizer.upper()} of Unicode {contract.normalizes_by}")
+        name = "NFC" if contract.normalizer == "nfc" else "a normalizer"
+        words.append(f"{name} of Unicode {contract.normalizes_by}")
+    if contract.casing != other.casing:
+        words.append(f"lower case of Unicode {contract.lowers_by}")
     return ", ".join(words) or "the same variants"
 
 

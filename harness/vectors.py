@@ -26,7 +26,7 @@ from typing import Any
 from packaging.version import InvalidVersion, Version
 from tokassay.harness.answers import ANSWER_FIELDS, Answer, Field, check_fields, is_hex, is_number, is_text
 from tokassay.harness.contract import Contract
-from tokassay.harness.domains import BYTES, NEUTRAL, domain_of
+from tokassay.harness.domains import BYTES, EARLIEST, NEUTRAL, domain_of, since_earliest
 from tokassay.harness.errors import InputError, writing
 
 SCHEMA = "tokassay.vectors/2"
@@ -146,7 +146,8 @@ class Vector:
         """"" where the vector holds under these variants, else which it is for."""
         domain = domain_of(self.document)
         mine = {name: self.contract.get(name, DEFAULTS[name]) for name in ("unicode", "byte_policy")}
-        if domain != NEUTRAL and contract.unicode != mine["unicode"]:
+        older = contract.unicode == EARLIEST and since_earliest(self.document)
+        if (domain != NEUTRAL or older) and contract.unicode != mine["unicode"]:
             return f"for Unicode {mine['unicode']}"
         if domain == BYTES and contract.byte_policy != mine["byte_policy"]:
             return f"for {mine['byte_policy']}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tokassay.harness import vocab_wordpiece
 from tokassay.harness.alphabet import from_alphabet
 from tokassay.harness.errors import InputError
 from tokassay.harness.hf_added import Added, read_added
@@ -54,6 +55,9 @@ def parse(data: bytes, where: str) -> Parsed:
         raise InputError("no `model` object: not a tokenizer.json", where=where, remedy=REFETCH)
     parsed = Parsed(post_processor=post_processor(root.get("post_processor")))
     parsed.unmodelled += [f"{key}: unknown part" for key in sorted(set(root) - ROOT_KEYS)]
+    if model.get("type") == "WordPiece":
+        _name_options(root, parsed, {"type": "WordPiece"})
+        return vocab_wordpiece.parse_json(root, model, where, parsed)
     parsed.normalizer, reasons = normalizer(root.get("normalizer"))
     parsed.unmodelled += reasons
     over_characters = model.get("byte_fallback") is True and METASPACE in str(root.get("normalizer"))
@@ -63,7 +67,8 @@ def parse(data: bytes, where: str) -> Parsed:
         parsed.pretokenizer, parsed.gaps, parsed.add_prefix_space, reasons = pretokenizer(root.get("pre_tokenizer"))
     parsed.unmodelled += reasons
     parsed.unmodelled += _model_reasons(model)
-    _name_options(root, parsed, over_characters)
+    characters = decoder_of_characters(tuple(parsed.normalizer.split("+")))
+    _name_options(root, parsed, characters if over_characters else {"type": "ByteLevel"})
     if parsed.unmodelled:
         return parsed
     if over_characters or model.get("end_of_word_suffix"):
@@ -83,7 +88,7 @@ def _model_reasons(model: dict[str, Any]) -> list[str]:
     return reasons + [f"model.{key}: unknown option" for key in sorted(set(model) - MODEL_KEYS)]
 
 
-def _name_options(root: dict[str, Any], parsed: Parsed, over_characters: bool) -> None:
+def _name_options(root: dict[str, Any], parsed: Parsed, usual: dict[str, Any]) -> None:
     for key in ("truncation", "padding"):
         if root.get(key) is not None:
             named = f"{key}: {_short(root[key])} acts after the ids and is not part of the contract"
@@ -92,13 +97,12 @@ def _name_options(root: dict[str, Any], parsed: Parsed, over_characters: bool) -
         parsed.notes.append(
             f"post_processor: {parsed.post_processor} is named, not applied: ids are compared before it"
         )
-    decoder = root.get("decoder")
-    usual = (
-        decoder_of_characters(tuple(parsed.normalizer.split("+"))) if over_characters else {"type": "ByteLevel"}
-    )
-    if not isinstance(decoder, dict) or not all(decoder.get(key) == value for key, value in usual.items()):
-        said = f"decoder: {_short(decoder)} is not the usual one; decoding is held to the tokens' own bytes"
+    stage = root.get("decoder")
+    if not isinstance(stage, dict) or not all(stage.get(key) == value for key, value in usual.items()):
+        said = f"decoder: {_short(stage)} is not the usual one; decoding is held to the tokens' own bytes"
         parsed.notes.append(said)
+    elif stage.get("cleanup"):
+        parsed.notes.append("decoder.cleanup: its changes to English punctuation are no part of the contract")
 
 
 def _short(value: Any) -> str:

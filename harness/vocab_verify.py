@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from tokassay.harness import known
-from tokassay.harness.contract import PIECES
+from tokassay.harness.contract import GREEDY, PIECES, WORDPIECE
 from tokassay.harness.known import Encoding
 from tokassay.harness.load import Loaded, load_vocabulary
 from tokassay.harness.vocabulary import unreachable_by_pairs
@@ -60,6 +60,8 @@ def verify(name: str) -> Verified:
 
 def _count(row: Verified, loaded: Loaded) -> None:
     tokens, merges = loaded.vocabulary.tokens, loaded.vocabulary.merges
+    if loaded.contract.algorithm in (GREEDY, WORDPIECE):
+        return  # which merge nothing
     if merges is not None:
         row.unreachable = len(unreachable_by_pairs(tokens, merges, loaded.vocabulary.symbols))
         return

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tokassay.engines.dat_bpe import Encoder, PatternError
-from tokassay.harness.contract import Contract
+from tokassay.harness.contract import WORDPIECE, Contract
 from tokassay.harness.errors import InputError
 from tokassay.harness.load import Loaded
 
@@ -98,6 +98,8 @@ def by_vocabulary(loaded: Loaded) -> Splitter:
     """Pieces as a vocabulary's contract has them: its pretokenizer by dat-bpe; by the oracle, which is slow, where text
     is changed before it is split, or where the expressions are such that dat-bpe does not carry them out."""
     contract = loaded.contract
+    if contract.algorithm == WORDPIECE:
+        return _by_oracle(loaded, contract)
     if contract.algorithm not in ("bpe-ranks", "bpe-pairs"):
         raise InputError(
             f"{contract.algorithm} has no pretokenizer that is modelled", where=loaded.name,
@@ -112,10 +114,11 @@ def by_vocabulary(loaded: Loaded) -> Splitter:
 
 
 def _by_oracle(loaded: Loaded, contract: Contract) -> Splitter:
+    from tokassay.harness.oracle_here import oracle_here
     from tokassay.oracles.oracle import Oracle
 
-    held = loaded.vocabulary
-    oracle = Oracle(contract.to_json(), held.tokens, held.merges, held.specials)
+    oracle = oracle_here(contract, loaded)
+    assert isinstance(oracle, Oracle)  # pieces of a model are refused before
 
     def split(document: bytes) -> Iterable[bytes]:
         return [document[start:end] for start, end in oracle.pretokens(document)]

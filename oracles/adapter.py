@@ -9,6 +9,7 @@ from typing import Any
 
 from tokassay.oracles import errors, spm, spm_file, vocabfiles
 from tokassay.oracles.decisions import Decision
+from tokassay.oracles.make import PIECES, make_oracle
 from tokassay.oracles.oracle import Oracle
 
 # A host puts its own class here, so that its row reads "unsupported".
@@ -35,9 +36,9 @@ class Adapter:
     ) -> None:
         """Read the vocabulary that the contract's algorithm needs: ranks, tokens and merges, or a model's pieces."""
         try:
-            if contract.get("algorithm") in spm.ALGORITHMS:
-                model = spm_file.read_model(Path(files.get("sentencepiece", files["source"])))
-                self._oracle = spm.SentencePiece(contract, spm.Tables(model))
+            if contract.get("algorithm") in PIECES:
+                read = spm_file.read_model(Path(files.get("sentencepiece", files["source"])))
+                self._oracle = make_oracle(contract, {}, model=spm.Tables(read))
                 return
             added = [text for name in ("special_tokens", "added_tokens") for text, *_ in contract.get(name, ())]
             whole = bool(contract.get("ignore_merges"))
@@ -48,7 +49,7 @@ class Adapter:
                 read_symbols(files, suffix) if symbols
                 else read_vocabulary(algorithm, files, added if whole else None)
             )  # fmt: skip
-            self._oracle = Oracle(contract, tokens, merges)
+            self._oracle = make_oracle(contract, tokens, merges)
         except errors.Unsupported as error:
             raise Unsupported(str(error)) from None
 
@@ -76,7 +77,7 @@ class Adapter:
         """Byte spans of the ids. No rule that engines share says where an id stands that has no byte of the document,
         or that a normalizer changed (ours: Oracle.spans)."""
         try:
-            if self._loaded().changes(item):
+            if not self._loaded().tracks_spans and self._loaded().changes(item):
                 raise Unsupported("engines have no common rule for spans through a normalizer")
             spans = self._loaded().spans(item)
         except errors.Unsupported as error:
@@ -108,6 +109,10 @@ def read_vocabulary(
 
     Raises Unsupported if none of the files serves the algorithm.
     """
+    if algorithm == "wordpiece":
+        if "vocab.txt" not in files:
+            raise errors.Unsupported("no vocab.txt was given", where="files")
+        return vocabfiles.read_lines(Path(files["vocab.txt"])), None
     if algorithm == "bpe-pairs":
         if "vocab.bpe" in files and "encoder.json" in files:
             return vocabfiles.read_gpt2(Path(files["vocab.bpe"]), Path(files["encoder.json"]), added)

@@ -43,6 +43,9 @@ COMPARED: Mapping[str, tuple[str, ...]] = {
 MAY_BE_EMPTY = frozenset(("special", "normalize", "merge"))
 COARSE = frozenset("LNSO")
 WHOLE = "whole piece"  # the path of a look-up that takes a piece as it is, before any merge
+# The paths of a look-up in a word of WordPiece: the longest token that fits, or one unknown for all of the word.
+LONGEST, UNKNOWN_WORD, TOO_LONG = "longest match", "unknown word", "word past the limit"
+IN_WORDS = (LONGEST, UNKNOWN_WORD, TOO_LONG)
 PREFIX_SPACE = "prefix space"  # the path of a `normalize` that puts one before the text
 
 

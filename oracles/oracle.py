@@ -20,6 +20,7 @@ from tokassay.oracles.pretokenize import Pretokenizer
 from tokassay.oracles.special import Segment, Specials
 
 ALGORITHMS = ("bpe-ranks", "bpe-pairs", "greedy-longest")
+UNKNOWN = ("greedy-longest", "wordpiece")  # the algorithms that have an unknown id
 
 # Real text repeats its pieces; the memo only saves doing the same work again. Longer pieces are not worth
 # keeping.
@@ -37,7 +38,12 @@ class Oracle:
               always
 
     Raises Unsupported for a contract with a part that is not modelled, OracleError for one that is not whole.
+    Algorithms with rules of their own have classes of their own: see make.py.
     """
+
+    algorithms: tuple[str, ...] = ALGORITHMS
+    # Whether spans are told through the normalizer by a rule that engines share.
+    tracks_spans = False
 
     def __init__(
         self,
@@ -49,14 +55,14 @@ class Oracle:
         self.contract = contract
         self.tokens = tokens
         algorithm = self._field("algorithm")
-        if algorithm not in ALGORITHMS:
+        if algorithm not in self.algorithms:
             raise Unsupported(f"algorithm {algorithm!r} is not modelled", where="contract: algorithm")
         fallback, suffix = bool(contract.get("byte_fallback")), contract.get("end_of_word", "")
         if (fallback or suffix) and algorithm != "bpe-pairs":
             raise Unsupported(f"byte_fallback and end_of_word under {algorithm} are not modelled", where="contract")
         self._symbols = symbols.Symbols(tokens, byte_fallback=fallback, end_of_word=suffix)
         self._normalizer = self._field("normalizer")
-        self._steps = normalize.steps(self._normalizer)
+        self._read_normalizer()
         patterns = tuple(self._field("pretokenizer"))
         self._policy = self._field("byte_policy")
         if self._policy == "raw" and patterns:
@@ -71,7 +77,7 @@ class Oracle:
         self._whole_first = bool(contract.get("ignore_merges"))
         self._longest = greedy.longest_length(tokens)
         self._unknown: int | None = contract.get("unknown")
-        if self._unknown is not None and algorithm != "greedy-longest":
+        if self._unknown is not None and algorithm not in UNKNOWN:
             raise Unsupported(f"an unknown id under {algorithm} is not modelled", where="contract: unknown")
         self._rank_of = self._ranks(algorithm, merges)
         self._raw, self._normal = self._read_specials(specials or {})
@@ -94,8 +100,16 @@ class Oracle:
         token = self._symbols.written(identity, token)
         return token.replace(normalize.METASPACE.encode(), b" ") if "metaspace" in self._steps else token
 
+    def _read_normalizer(self) -> None:
+        """Unsupported for a normalizer that is not modelled."""
+        self._steps: tuple[str, ...] = normalize.steps(self._normalizer)
+
+    def _normal_form(self, text: str) -> str:
+        """What the normalizer makes of the text of an added token."""
+        return normalize.normalize(text, *self._by)
+
     def _ranks(self, algorithm: str, merges: Sequence[tuple[bytes, bytes]] | None) -> merge.RankOf | None:
-        if algorithm == "greedy-longest":
+        if algorithm in UNKNOWN:
             return None
         if algorithm == "bpe-ranks":
             return merge.ranks(self.tokens)
@@ -125,7 +139,7 @@ class Oracle:
         made_flags: dict[bytes, tuple[str, ...]] = {}
         for text, identity in texts.items():
             if text not in raw:
-                form = normalize.normalize(text.decode("utf-8"), *self._by).encode("utf-8")
+                form = self._normal_form(text.decode("utf-8")).encode("utf-8")
                 if form in made:
                     raise Unsupported(f"added token {text!r} is another one's after the normalizer")
                 made[form], made_flags[form] = identity, flags[text]

@@ -137,10 +137,12 @@ class Normalizer:
                 after_space = self._collapse and text.endswith(b" ")
         end = len(document)
         data = b"".join(made)
-        while self._collapse and data.endswith(space):
-            data = data[: -len(space)]
-            end = origin[len(data)]
-            del origin[len(data) :]
+        kept = len(data)
+        while self._collapse and data.endswith(space, 0, kept):
+            kept -= len(space)
+        if kept < len(data):
+            data, end = data[:kept], origin[kept]
+            del origin[kept:]
         if self._behind:
             data += space
             origin += [end] * len(space)

@@ -36,6 +36,12 @@ def read_ranks(path: Path) -> Tokens:
     return tokens
 
 
+def read_lines(path: Path) -> Tokens:
+    """A vocab.txt: a line a token in UTF-8, its id the number of lines before it; an empty line is no token."""
+    lines = path.read_bytes().split(b"\n")
+    return {line: number for number, line in enumerate(lines) if line}
+
+
 def read_gpt2(vocab_bpe: Path, encoder_json: Path, added: Iterable[str] | None = None) -> tuple[Tokens, Merges]:
     """GPT-2's pair of files: merges a line (after a `#version` line) and ids by token, in the byte alphabet.
 

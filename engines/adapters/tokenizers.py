@@ -45,6 +45,7 @@ class Adapter:
         self.pieces = contract["algorithm"] in ("bpe-scores", "unigram-viterbi")
         if self.pieces:
             self.stages = ("special", "lookup")  # a normalizer that looks at the ends cannot be asked chunk by chunk
+        self.alphabet = contract["algorithm"] != "wordpiece"  # tokens are written byte for byte
 
     def prepare(self, document: bytes) -> str:
         return document.decode()
@@ -129,7 +130,7 @@ class Adapter:
         for _, (first, last) in pieces:
             if first < last:
                 found.append(record("pretokenize", "PreTokenizer", spans[first][0], spans[last - 1][1]))
-        exact, done = sum(len(token) for _, token, *_ in run) == len(behind), 0  # in the byte alphabet
+        exact, done = self.alphabet and sum(len(token) for _, token, *_ in run) == len(behind), 0
         for number, token, low, high in run:
             if exact:
                 low, high = behind[done][0], behind[done + len(token) - 1][1]

@@ -27,7 +27,9 @@ class Adapter:
         if "tokenizer.json" not in files:
             raise Unsupported("tokie needs a tokenizer.json, and none can be derived from this vocabulary")
         self.pool = threads
-        self.pieces = contract["algorithm"] in ("bpe-scores", "unigram-viterbi") or contract["byte_fallback"]
+        # decode_bytes gives parts of a text as they are: pieces without the decoder's stages, words without spaces.
+        self.by_text = contract["algorithm"] in ("bpe-scores", "unigram-viterbi", "wordpiece")
+        self.by_text = self.by_text or contract["byte_fallback"]
         self.tokenizer = tokie.Tokenizer.from_json(files["tokenizer.json"])
 
     def prepare(self, document: bytes) -> str:
@@ -47,9 +49,9 @@ class Adapter:
     batch_list = encode_batch
 
     def decode(self, ids: list[int]) -> bytes:
-        if not self.pieces:
+        if not self.by_text:
             return self.tokenizer.decode_bytes(ids)  # type: ignore[no-any-return]
-        text = self.tokenizer.decode(ids)  # decode_bytes gives pieces as they are, without the decoder's stages
+        text = self.tokenizer.decode(ids)
         if text is None:
             raise ValueError("Tokenizer.decode gives None")
         return text.encode()  # type: ignore[no-any-return]

@@ -29,7 +29,7 @@ def decode(
     Exit codes: 0 written, 2 wrong use (an id that the vocabulary does not have is named by its position).
     """
     from tokassay.harness.commands.options import print_json
-    from tokassay.harness.ids import parse_ids, token_bytes
+    from tokassay.harness.ids import parse_ids, text_of, token_bytes
     from tokassay.harness.input import read_standard_input
     from tokassay.harness.load import load_vocabulary
 
@@ -37,7 +37,7 @@ def decode(
     numbers = parse_ids(words)
     loaded = load_vocabulary(vocab, pattern=pattern)
     tokens = token_bytes(loaded, numbers)
-    data = b"".join(tokens)
+    data = text_of(loaded, tokens)
     if as_json:
         print_json(
             {

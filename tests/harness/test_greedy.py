@@ -127,7 +127,9 @@ def test_the_files_that_engines_load(tmp_path: Path, cray: Callable[..., Path]) 
     assert paths["dat"] == paths["source"] == str(loaded.source_path)
     greedy = load_vocabulary(GREEDY)
     made = materialize(greedy, greedy.contract, tmp_path / "cache")
-    assert sorted(made) == ["dat", "source", "tiktoken"]
+    assert sorted(made) == ["dat", "rwkv", "source", "tiktoken"]
+    assert load_vocabulary(made["rwkv"]).vocabulary.tokens == greedy.vocabulary.tokens
+    assert "rwkv" not in paths  # it has no token for most bytes, and no id for a byte without one
     assert load_vocabulary(made["dat"]).vocabulary.tokens == greedy.vocabulary.tokens
 
 

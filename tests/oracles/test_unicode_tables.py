@@ -11,12 +11,12 @@ from types import ModuleType
 
 import pytest
 import regex
-from tokassay.oracles.classes import CODE_POINTS, VERSIONS, changing, classes, parse
+from tokassay.oracles.classes import CODE_POINTS, EARLIER, VERSIONS, changing, classes, parse
 from tokassay.oracles.errors import OracleError
 
 # Assigned characters as each version's own announcement counts them (graphic, format; without the 65 controls, 2,048
 # surrogates, 137,468 private-use and 66 noncharacters).
-ANNOUNCED = {"15.0": 149_186, "15.1": 149_813, "16.0": 154_998, "17.0": 159_801}
+ANNOUNCED = {"8.0": 120_672, "15.0": 149_186, "15.1": 149_813, "16.0": 154_998, "17.0": 159_801}
 
 
 @pytest.fixture(scope="module")
@@ -29,14 +29,14 @@ def derive(fixtures_folder: Path) -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", [*EARLIER, *VERSIONS])
 def test_characters_are_as_many_as_announced(version: str) -> None:
     table = classes(version)
     assigned = sum(table.category(each) not in ("Cn", "Cc", "Cs", "Co") for each in range(CODE_POINTS))
     assert assigned == ANNOUNCED[version]
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", [*EARLIER, *VERSIONS])
 def test_thirty_categories_and_25_white_space(version: str) -> None:
     table = classes(version)
     assert len(table.names) == 30
@@ -86,6 +86,18 @@ def test_versions_only_add_but_for_two_characters() -> None:
     assert moves == [("16.0", 0x1171E, "Mn", "Mc"), ("17.0", 0x0295, "Ll", "Lo")]
 
 
+def test_8_0_lacks_what_came_later_but_for_what_was_moved() -> None:
+    """What 9.0 to 15.0 moved: Georgian letters became small when capitals came (11.0), and eight others."""
+    before, after = classes("8.0"), classes("15.0")
+    moved = {
+        each for each in range(CODE_POINTS) if before.category(each) not in ("Cn", after.category(each))
+    }
+    georgian = {*range(0x10D0, 0x10FB), *range(0x10FD, 0x1100)}
+    assert moved == georgian | {0x166D, 0x1734, 0x1885, 0x1886, 0x1CF2, 0x1CF3, 0xA9BD, 0x111C9}
+    assert {(before.category(each), after.category(each)) for each in georgian} == {("Lo", "Ll")}
+    assert before.white_space == after.white_space
+
+
 def test_15_1_added_one_ideograph_block_and_five_description_characters() -> None:
     before, after = classes("15.0"), classes("15.1")
     added = {each for each in range(CODE_POINTS) if before.category(each) != after.category(each)}
@@ -98,7 +110,7 @@ def test_changing_is_what_differs_between_any_two_versions() -> None:
     assert len(changing()) == 627 + 5_186 + 4_804  # 15.1, 16.0, 17.0: no code point changes twice
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", [*EARLIER, *VERSIONS])
 def test_header_names_version_source_and_digest(fixtures_folder: Path, version: str) -> None:
     header = [
         line for line in (fixtures_folder / "unicode" / f"{version}.txt").read_text().splitlines() if line[0] == "#"
