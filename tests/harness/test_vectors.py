@@ -142,6 +142,8 @@ def test_the_oracle_gives_the_ids_of_vectors_of_other_vocabularies() -> None:
     assert {row.vector.id: row.verdict for row in rows} == {
         "piece-that-merging-does-not-make": vector_check.MATCH, "gpt2-greedy-space-and-letter": vector_check.MATCH,
         "space-put-before-bert": vector_check.UNSUPPORTED,
+        "wordpiece-punctuation-together": vector_check.MATCH, "wordpiece-accent-kept": vector_check.MATCH,
+        "wordpiece-delete-first": vector_check.MATCH,
     }
 
 
