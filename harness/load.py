@@ -14,7 +14,7 @@ from tokassay.corpora import fetch
 from tokassay.harness import (
     known,
     vocab_cray,
-    vocab_gguf,
+    vocab_gguf_spm,
     vocab_gpt2,
     vocab_hf,
     vocab_spm,
@@ -181,7 +181,7 @@ def _parse(
         if kind == "cray":
             return vocab_cray.parse(data, where)
         if kind == "gguf":
-            return vocab_gguf.parse(data, where)
+            return vocab_gguf_spm.parse(data, where)
         if kind == "tekken":
             return vocab_tekken.parse(data, where)
         return vocab_hf.parse(data, where) if kind == "tokenizer.json" else vocab_spm.parse(data, where)
@@ -241,7 +241,7 @@ def detect(data: bytes, path: Path) -> str:
         raise InputError("the file is empty", where=str(path), remedy="fetch it again")
     if data.startswith(vocab_cray.MAGIC):
         return "cray"
-    if data.startswith(vocab_gguf.MAGIC):
+    if data.startswith(vocab_gguf_spm.MAGIC):
         return "gguf"
     pair = vocab_gpt2.partner(path)
     head = data[:4096].lstrip()
