@@ -14,7 +14,7 @@ from tokassay.corpora import fetch
 from tokassay.harness import (
     known,
     vocab_cray,
-    vocab_gguf,
+    vocab_gguf_spm,
     vocab_gpt2,
     vocab_hf,
     vocab_rwkv,
@@ -35,7 +35,7 @@ FORMATS = (
 # Files that say all of themselves, and who reads them.
 WHOLE: Mapping[str, Callable[[bytes, str], Parsed]] = {
     "tokenizer.json": vocab_hf.parse, "tekken": vocab_tekken.parse, "sentencepiece": vocab_spm.parse,
-    "gguf": vocab_gguf.parse, "cray": vocab_cray.parse, "rwkv": vocab_rwkv.parse,
+    "gguf": vocab_gguf_spm.parse, "cray": vocab_cray.parse, "rwkv": vocab_rwkv.parse,
 }  # fmt: skip
 # Asked for behind a vocabulary's name: its tokens under another algorithm than its file means.
 OTHER_ALGORITHMS = (GREEDY,)
@@ -263,7 +263,7 @@ def detect(data: bytes, path: Path) -> str:
         raise InputError("the file is empty", where=str(path), remedy="fetch it again")
     if data.startswith(vocab_cray.MAGIC):
         return "cray"
-    if data.startswith(vocab_gguf.MAGIC):
+    if data.startswith(vocab_gguf_spm.MAGIC):
         return "gguf"
     pair = vocab_gpt2.partner(path)
     head = data[:4096].lstrip()

@@ -30,7 +30,7 @@ from tokassay.harness.vocabulary import Pair, Vocabulary
 HARNESS = "tokassay.harness"
 SOURCES = (
     (HARNESS, "materialize.py"), (HARNESS, "vocabulary.py"), (HARNESS, "alphabet.py"), (HARNESS, "hf_stages.py"),
-    (HARNESS, "materialize_spm.py"), (HARNESS, "vocab_spm.py"), (HARNESS, "vocab_gguf.py"),
+    (HARNESS, "materialize_spm.py"), (HARNESS, "vocab_spm.py"), (HARNESS, "vocab_gguf_spm.py"),
     (HARNESS, "vocab_wordpiece.py"),
     ("tokassay.engines.dat_greedy", "crayfile.py"),
 )

@@ -18,7 +18,7 @@ from importlib.resources import files as resources
 from pathlib import Path
 from typing import Any
 
-from tokassay.harness import vocab_gguf
+from tokassay.harness import vocab_gguf_spm
 from tokassay.harness.contract import BPE_SCORES, Contract
 from tokassay.harness.load import Loaded, read
 from tokassay.harness.vocab_spm import BYTE, NORMAL, SPACE, UNKNOWN, UNUSED, USER_DEFINED, SentencePieces
@@ -44,7 +44,7 @@ def files(loaded: Loaded, contract: Contract, folder: Path, keep: Keep) -> dict[
     paths: dict[str, str] = {}
     source = loaded.source_path.absolute()
     if loaded.format == "gguf":
-        paths["sentencepiece"] = keep(folder / "pieces.model", lambda: vocab_gguf.model(read(source), str(source)))
+        paths["sentencepiece"] = keep(folder / "pieces.model", lambda: vocab_gguf_spm.model(read(source), str(source)))
     if loaded.format == "sentencepiece":
         data = read(source)
         packed = source.stat().st_size != len(data)  # gzip, which engines do not unpack

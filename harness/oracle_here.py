@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
-from tokassay.harness import vocab_gguf
+from tokassay.harness import vocab_gguf_spm
 from tokassay.harness.contract import PIECES, Contract
 from tokassay.harness.load import Loaded, read
 from tokassay.oracles import spm, spm_file
@@ -25,4 +25,4 @@ def oracle_here(contract: Contract, loaded: Loaded) -> Oracle | spm.SentencePiec
 def _tables(path: Path, form: str, _digest: str) -> spm.Tables:
     """A model by the oracle's own reader, once for all the contracts that are asked of it."""
     data = read(path)
-    return spm.Tables(spm_file.parse(vocab_gguf.model(data, str(path)) if form == "gguf" else data))
+    return spm.Tables(spm_file.parse(vocab_gguf_spm.model(data, str(path)) if form == "gguf" else data))

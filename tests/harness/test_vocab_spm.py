@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 import sentencepiece
+from tokassay.harness import vocab_gguf_spm
 from tokassay.harness.cause import changes
 from tokassay.harness.cli import main
 from tokassay.harness.contract import Contract
@@ -388,4 +389,5 @@ def test_a_damaged_gguf_file_is_named(data: bytes, said: str, tmp_path: Path) ->
 
 
 def test_another_tokenizer_in_a_gguf_file_is_opaque(tmp_path: Path) -> None:
+    assert vocab_gguf_spm.holds(gguf(ROWS), "m.gguf") and not vocab_gguf_spm.holds(gguf(ROWS, "gpt2"), "m.gguf")
     assert loaded_from(tmp_path, gguf(ROWS, "gpt2"), "m.gguf").unmodelled == ["tokenizer.ggml.model: gpt2"]

@@ -40,6 +40,11 @@ def parse(data: bytes, where: str) -> Parsed:
     return parsed
 
 
+def holds(data: bytes, where: str) -> bool:
+    """Whether a GGUF file has a SentencePiece model. Raises InputError for what is damaged."""
+    return _text(_keys(data, where).get("tokenizer.ggml.model", b"")) in MODELS
+
+
 def model(data: bytes, where: str) -> bytes:
     """A SentencePiece model file that says what a GGUF file does. Raises InputError."""
     return _rebuilt(_keys(data, where), where)
