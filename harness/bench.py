@@ -21,7 +21,7 @@ import numpy as np
 from tokassay.engines.client import Host, HostFailure, Measured
 from tokassay.engines.roster import EngineSpec
 from tokassay.harness.compare import Output, differing
-from tokassay.harness.contract import GREEDY, Contract
+from tokassay.harness.contract import GREEDY, PIECES, Contract
 from tokassay.harness.errors import InputError
 from tokassay.harness.hosts import ORACLE, find_spec, open_host, target
 from tokassay.harness.load import Loaded
@@ -227,7 +227,7 @@ class Reference:
     """The reference's ids, asked once for each vocabulary, text, half and cut.
 
     The first of `whos` that encodes every document is believed; the others are for what it cannot encode at all,
-    `piece` for what is one pretoken besides, and `plain` for the longest match.
+    `piece` for what is one pretoken besides, and `plain` for the longest match. Over pieces `plain` alone is asked.
     """
 
     def __init__(
@@ -250,7 +250,10 @@ class Reference:
         more = [self._piece] if self._piece and half.one_pretoken and not cut else []
         if self._plain and loaded.contract.algorithm == GREEDY:
             more = [self._plain]
-        for who in [*self.whos, *more]:
+        asked = [*self.whos, *more]
+        if self._plain and loaded.contract.algorithm in PIECES:
+            asked = [self._plain]  # tokenizers has another arithmetic and other normalizers: not to be believed there
+        for who in asked:
             try:
                 with self._open(who, loaded) as host:
                     host.timeout_s = max(host.timeout_s, REFERENCE_TIMEOUT_S)

@@ -87,6 +87,8 @@ class SentencePiece:
     OracleError for what is not whole.
     """
 
+    tracks_spans = False
+
     def __init__(self, contract: Mapping[str, Any], tables: Tables) -> None:
         self.contract, self.tables, self.model = contract, tables, tables.model
         self.algorithm = str(contract.get("algorithm"))

@@ -19,6 +19,7 @@ class Adapter:
 
     name = "sentencepiece"
     operations = ("encode", "encode_batch", "decode", "offsets", "encode_spans")
+    entries = ("whole", "documents_list", "batch_list")
     stages = ("normalize", "lookup")
     forms: ClassVar = {"str": bytes.decode}
     tiles = True  # sentencepiece.proto: the surfaces of the pieces, one after the other, are the text
@@ -51,6 +52,9 @@ class Adapter:
 
     def encode_batch(self, items: list[bytes], threads: int) -> list[list[int]]:
         return self.processor.encode(items, num_threads=threads)  # type: ignore[no-any-return]
+
+    whole = documents_list = encode
+    batch_list = encode_batch
 
     def decode(self, ids: list[int]) -> bytes:
         return self.processor.decode(ids).encode()  # type: ignore[no-any-return]

@@ -218,3 +218,20 @@ def test_the_build_digest_moves_with_adapter_lock_and_options(folder: Path) -> N
     second = digest()
     (folder / "toy.py").write_text(ADAPTER + "# changed\n", encoding="utf-8")
     assert len({first, second, digest()}) == 3
+
+
+def test_variants_are_those_of_the_algorithm_and_what_cuts_words() -> None:
+    roster = load_roster()
+    tokenizers = roster["tokenizers"]
+    assert tokenizers.declares("bpe-ranks") == {"byte_policy": "reject", "unicode": "16.0", "normalization": "9.0"}
+    assert tokenizers.declares("wordpiece", "BertPreTokenizer") == {
+        "byte_policy": "reject", "unicode": "8.0", "normalization": "8.0", "casing": "17.0",
+    }
+    assert tokenizers.declares("wordpiece", "Whitespace")["unicode"] == "16.0"
+    assert roster["dat-bpe"].declares("bpe-ranks") == {"byte_policy": "byte-alphabet", "unicode": "asked"}
+
+
+@pytest.mark.parametrize("table", ["wordpiece = 1", 'wordpiece = { unicod = "8.0" }'])
+def test_a_wrong_table_of_variants_is_named(folder: Path, table: str) -> None:
+    error = fault(folder, f"{TOY}[toy.variants]\n{table}\n")
+    assert "variants is" in str(error) and "unicode, normalization, casing" in error.remedy

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -177,6 +178,20 @@ def test_the_oracle_is_the_reference_for_the_longest_match(gpt2: Loaded) -> None
     assert reference.expected(gpt2, text.a, False).source == "tiktoken 0.14.0"
     with pytest.raises(NoReference):
         Reference([tiktoken], open_one).expected(greedy, text.a, False)
+
+
+def test_the_oracle_is_the_reference_over_pieces() -> None:
+    """And not tokenizers, which would be believed first: it has no file here, and other arithmetic where it has one."""
+    engines = load_roster()
+    tokenizers, plain = (contestant(name, engines) for name in ("tokenizers", PLAIN))
+    folder = Path(str(files("tokassay.fixtures").joinpath("vectors", "files")))
+    pieces = load_vocabulary(folder / "ties.model")
+    text = Text("test", "a test's", (), (), Half(b"ooooo o"), Half(b"oo.ooo"))
+    (result,) = run_cell(
+        Cell(pieces, text, "whole"), [contestant("sentencepiece", engines)], open_one=opener(engines),
+        reference=Reference([tokenizers], opener(engines), plain=plain), states=("cold",), repeat=1,
+    )
+    assert result.rows[0].exact and result.source.startswith("oracle ")
 
 
 # -- states and order -------------------------------------------------------------------------------------

@@ -148,6 +148,8 @@ def test_the_oracle_gives_the_ids_of_vectors_of_other_vocabularies() -> None:
                 "tie-of-letters", "tie-of-dots", "odd-run", "leading-space", "run-of-spaces", "byte-fallback",
             )
         },
+        "wordpiece-punctuation-together": vector_check.MATCH, "wordpiece-accent-kept": vector_check.MATCH,
+        "wordpiece-delete-first": vector_check.MATCH,
     }
 
 

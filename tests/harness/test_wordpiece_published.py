@@ -8,6 +8,7 @@ import pytest
 from tokassay.corpora.archives import iter_members
 from tokassay.corpora.fetch import fetch_archive, fetch_file, find_entry
 from tokassay.corpora.open import open_corpus
+from tokassay.engines import frames
 from tokassay.engines.environments import install
 from tokassay.engines.roster import load_roster
 from tokassay.harness import known
@@ -42,15 +43,38 @@ def test_they_are_as_published(name: str) -> None:
     assert (row.tokens, row.failures) == (TOKENS[name], [])
 
 
-def test_ids_that_llama_cpp_publishes() -> None:
-    """47 texts with their ids; the file's vocabulary is that of BERT base uncased."""
+@pytest.fixture(scope="module")
+def gold() -> tuple[list[bytes], list[list[int]]]:
+    """47 texts with the ids that llama.cpp publishes; the file's vocabulary is that of BERT base uncased."""
     archive = fetch_archive(find_entry("llama-cpp-gold"))
     members = dict(iter_members(archive, want=lambda path: path.startswith(GOLD)))
     texts = members[f"{GOLD}.inp"].split(b"\n__ggml_vocab_test__\n")
     expected = [list(map(int, line.split())) for line in members[f"{GOLD}.out"].decode().split("\n")]
-    bert = oracle(fetched("bert_base_uncased"))
     assert len(texts) == len(expected) == 47
+    return texts, expected
+
+
+def test_ids_that_llama_cpp_publishes(gold: tuple[list[bytes], list[list[int]]]) -> None:
+    texts, expected = gold
+    bert = oracle(fetched("bert_base_uncased"))
     assert [bert.encode(text) for text in texts] == expected
+
+
+@pytest.mark.parametrize("name", ["tokenizers", "morpheme", "kitoken", "splintr-rs", "tokie"])
+def test_engines_give_those_ids_and_decode_them(gold: tuple[list[bytes], list[list[int]]], name: str) -> None:
+    roster = load_roster()
+    if roster[name].environment == "own":
+        install(roster[name])
+    loaded = fetched("bert_base_uncased")
+    contract = target(name, loaded.contract, roster).contract
+    with open_host(name, loaded, contract, roster=roster) as host:
+        rows = host.encode(gold[0]).output.rows()  # type: ignore[union-attr]
+        if "decode" in roster[name].operations:
+            told = host.measure([b"hello, world unaffable"], "decode")
+            kept = host.kept()
+            assert isinstance(kept, frames.Texts) and not told.error_count
+            assert kept.texts == [b"hello , world unaffable"]
+    assert rows == gold[1]
 
 
 def test_nepali_as_its_own_file_says() -> None:

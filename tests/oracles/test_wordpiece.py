@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import unicodedata
 from collections.abc import Iterator
 from typing import Any
 
@@ -139,6 +140,18 @@ def test_a_contract_without_its_parts_is_refused(name: str) -> None:
 def test_other_oracles_do_not_take_it_for_theirs() -> None:
     with pytest.raises(Unsupported, match="wordpiece"):
         Oracle(contract(), ids(VOCABULARY))
+
+
+def test_accents_go_from_the_canonical_decomposition() -> None:
+    """Against the interpreter's; marks that are not nonspacing stay, in the order of their combining classes."""
+    chance = random.Random(3)
+    letters = "aéǖ한豈\u0301\u0327\u0345\u302e\U0001d165\U0001d16d\u0903 "
+    known = bert.tables("15.0", "15.0")
+    texts = ["".join(chance.choices(letters, k=chance.randrange(1, 8))) for _ in range(3000)]
+    for text in texts:
+        decomposed = unicodedata.normalize("NFD", text)
+        expected = "".join(each for each in decomposed if unicodedata.category(each) != "Mn")
+        assert bert.normalize(text, ("strip-accents",), known) == expected, repr(text)
 
 
 # ---- against tokenizers
