@@ -41,7 +41,7 @@ from tokassay.harness.tasks import ORACLE, Lane, Pools, Subject, Task, run_block
 from tokassay.harness.variants import versions
 
 # What a host may take on a vocabulary of 200,000 tokens, and how many there may be whatever the memory.
-HOST_BYTES, LEAST_HOSTS = 400 << 20, 4
+HOST_BYTES, LEAST_HOSTS = 256 << 20, 4
 READ_TEXT = ("prose", "code", "verses", "scripts")  # kinds by which an engine's speed is told
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import threading
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tokassay.engines.client import Host, HostFailure, Unsupported, told, wants_network
+from tokassay.engines.client import Host, HostFailure, HostTimeout, Unsupported, told, wants_network
 from tokassay.engines.environments import absence, lock_path, with_version
 from tokassay.engines.roster import EngineSpec, load_roster
 from tokassay.harness import environment
@@ -28,6 +30,8 @@ from tokassay.harness.tasks import ORACLE, Lane, Subject
 from tokassay.harness.variants import declared
 from tokassay.oracles.decisions import STAGES
 
+# Why an engine cannot take part ("" where it can), how it failed, what it says of itself.
+Tried = tuple[str, tuple[str, str] | None, dict[str, Any]]
 ALL, INSTALLED = "all", "installed"  # in the place of an engine's name
 ROW = "!"  # behind a name: where it cannot be asked, it is a row with the reason
 
@@ -65,6 +69,7 @@ class Lanes:
         self._loaded: dict[tuple[str, str], Loaded] = {}
         self._spare: dict[tuple[str, str], list[Host]] = {}
         self._isolating: dict[str, Isolating] = {}
+        self._hung: dict[tuple[str, int], tuple[str, str]] = {}
         self._lock = threading.Lock()
         self.builds: dict[str, dict[str, Any]] = {}
 
@@ -145,8 +150,12 @@ class Lanes:
         known = frozenset(vocabulary.loaded.vocabulary.tokens)
         reaches = vocabulary.loaded.vocabulary.reaches
         subject = Subject(vocabulary.name, asked, oracle, tokens, lengths, known, reaches)
-        asked_of = [spec for spec in self.engines if not part or spec.name in part]
-        return subject, tuple(self._lane(spec, vocabulary, asked) for spec in asked_of)
+        specs = [spec for spec in self.engines if not part or spec.name in part]
+        contracts = [self._stands(spec, vocabulary, asked) for spec in specs]
+        # Some packages take a minute to load a vocabulary: nobody else need wait for them.
+        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+            tried = list(pool.map(self._try, specs, contracts))
+        return subject, tuple(map(self._lane, specs, contracts, tried))
 
     def parts(self, vocabulary: Vocabulary, most: int) -> list[tuple[str, ...]]:
         """The engines, parted so that no more than `most` have a host at a time. Those of an opaque contract stay
@@ -158,7 +167,8 @@ class Lanes:
         others = tuple(spec.name for spec in self.engines if spec.name not in serving)
         return [found[0] + others, *found[1:]]
 
-    def _lane(self, spec: EngineSpec, vocabulary: Vocabulary, asked: Contract) -> Lane:
+    def _stands(self, spec: EngineSpec, vocabulary: Vocabulary, asked: Contract) -> Contract:
+        """The contract in the engine's own variants; what may be loaded for it is known from now on."""
         # An engine that can be told a variant, as ours can, has the one that is asked for; the others declare theirs.
         contract = asked.with_variants(**declared(spec, asked))
         entry_points = [contract.with_variants(byte_policy=policy) for policy in spec.byte_policies.values()]
@@ -167,7 +177,13 @@ class Lanes:
             spoken = (governing(held, asked, domain, again) for domain in DOMAINS for again in (False, True))
             for one in (held, *spoken):
                 self._loaded[ORACLE, one.digest] = vocabulary.loaded
-        unsupported, failed, hello = self._try(spec, contract)
+        return contract
+
+    def _lane(self, spec: EngineSpec, contract: Contract, tried: Tried) -> Lane:
+        unsupported, failed, hello = tried
+        # Known only now that the engine has the contract: on which path of its own it serves it, say.
+        said = [f"{spec.name}: {note}" for note in hello.get("notes", ())]
+        self.notes.extend(note for note in said if note not in self.notes)
         return Lane(
             engine=spec.name,
             contract=contract,
@@ -184,8 +200,9 @@ class Lanes:
             byte_policies=spec.byte_policies,
         )
 
-    def _try(self, spec: EngineSpec, contract: Contract) -> tuple[str, tuple[str, str] | None, dict[str, Any]]:
-        """Open the engine once: why it cannot take part ("" where it can), how it failed, what it says of itself."""
+    def _try(self, spec: EngineSpec, contract: Contract) -> Tried:
+        """Open the engine once. One that hung on a vocabulary is not given it again with the other special-token
+        policy: some minutes each time are most of an audit's."""
         if spec.unavailable:
             return spec.unavailable, None, {}
         if contract.algorithm not in spec.algorithms:
@@ -194,6 +211,9 @@ class Lanes:
             return f"cannot have special tokens {contract.specials}", None, {}
         if reason := absence(spec):
             return reason, None, {}
+        hung = spec.name, id(self._loaded[spec.name, contract.digest])
+        if hung in self._hung:
+            return "", self._hung[hung], {}
         try:
             host = self._open(spec.name, contract)
             try:
@@ -207,10 +227,10 @@ class Lanes:
             if wants_network(error):
                 return told(error), None, {}  # nobody's ids are wrong: it is refused what it asks for
             verdict, why = failure(error)
-            return "", (verdict, f"it does not start or load: {why}; see: tokassay engines check {spec.name}"), {}
-        # Known only now that the engine has the contract: on which path of its own it serves it, say.
-        said = [f"{spec.name}: {note}" for note in hello.get("notes", ())]
-        self.notes.extend(note for note in said if note not in self.notes)
+            failed = verdict, f"it does not start or load: {why}; see: tokassay engines check {spec.name}"
+            if isinstance(error, HostTimeout):
+                self._hung[hung] = failed
+            return "", failed, {}
         lacking = [op for op in spec.operations if op not in hello.get("operations", ())]
         if lacking:
             # A capability that is declared and then passed over in silence is how a fault hides for a year.

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tokassay.engines.client import Host, HostTimeout
 from tokassay.harness.audit import Request, audit, most_hosts
+from tokassay.harness.contract import Contract
 from tokassay.harness.lanes import Lanes
 from tokassay.harness.suites import CorpusRequest, Suite
 from tokassay.reports.read import read_run
@@ -128,8 +130,24 @@ def test_engines_of_a_contract_without_an_oracle_stay_together() -> None:
         lanes.close()
 
 
+def test_an_engine_that_hung_on_a_vocabulary_is_not_given_it_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked_for: list[str] = []
+
+    def hang(lanes: Lanes, engine: str, contract: Contract) -> Host:
+        asked_for.append(contract.specials)
+        raise HostTimeout("no reply within 120 s")
+
+    monkeypatch.setattr(Lanes, "_open", hang)
+    lanes = Lanes(Suite("t", "", ("gpt2", "traps"), ("dat-bpe",), ()), (), None, {}, 1)
+    for vocabulary in lanes.vocabularies():
+        for policy in ("off", "on"):
+            (lane,) = lanes.subject(vocabulary, policy, "")[1]
+            assert lane.failed is not None and lane.failed[0] == "timeout" and "within 120 s" in lane.failed[1]
+    assert asked_for == ["off", "off"], "each vocabulary once"
+
+
 def test_memory_decides_how_many_have_a_host(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("psutil.virtual_memory", lambda: type("Memory", (), {"available": 16 << 30})())
-    assert most_hosts(2) == 10 and most_hosts(1) == 20
+    assert most_hosts(2) == 16 and most_hosts(1) == 32
     monkeypatch.setattr("psutil.virtual_memory", lambda: type("Memory", (), {"available": 1 << 30})())
     assert most_hosts(2) == 4

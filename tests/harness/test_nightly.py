@@ -288,10 +288,12 @@ def test_a_budget_may_be_for_a_vocabulary() -> None:
 def test_a_slow_engine_is_told_by_its_own_rate_on_that_vocabulary() -> None:
     budget = Budget()
     assert not budget.against("slow", "gpt2", 1.0), "its rate is not known: it is asked"
-    budget.measure("slow", "gpt2", 100_000, 400_000_000)
-    budget.measure("slow", "gpt2", 100_000, 400_000_000)
+    budget.measure("slow", "gpt2", 100_000, 4_000_000_000)  # the first call builds its tables
+    budget.measure("slow", "gpt2", 50_000, 200_000_000)
+    budget.measure("slow", "gpt2", 100_000, 500_000_000)
+    budget.measure("slow", "gpt2", 7_999, 0)  # the clock did not go on: nothing is known by it
     reason = budget.against("slow", "gpt2", 1.0)
-    assert reason.startswith("time: ") and "0.25 MB/s on 200,000 bytes of real text" in reason
+    assert reason.startswith("time: ") and "0.25 MB/s at best, on 50,000 bytes of real text" in reason
     assert not budget.against("slow", "gpt2") and not budget.against("slow", "gpt2", 0.25)
     assert not budget.against("slow", "cl100k", 1.0)
 
