@@ -19,6 +19,7 @@ ALGORITHMS = (
     "bpe-ranks",
     "bpe-pairs",
     "greedy-longest",
+    "bpe-scores",
     "unigram-viterbi",
     "cdu-longest",
     "cdu-priority",
