@@ -25,7 +25,7 @@ class Adapter:
         return version("mistral-common")
 
     def load(self, contract: dict[str, Any], files: dict[str, str], threads: int, options: dict[str, Any]) -> None:
-        source = files.get("source", "")
+        source = files.get("sentencepiece") or files.get("source", "")
         try:
             if contract["algorithm"] != "bpe-ranks":
                 # The version only says what a chat template may hold; by default it is read off the file's name.

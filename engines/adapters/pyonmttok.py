@@ -25,7 +25,7 @@ class Adapter:
         return str(pyonmttok.__version__)
 
     def load(self, contract: dict[str, Any], files: dict[str, str], threads: int, options: dict[str, Any]) -> None:
-        source = files.get("source", "")
+        source = files.get("sentencepiece") or files.get("source", "")
         try:
             with open(source, "rb") as file:
                 pieces = list(model_pieces(file.read()))
