@@ -200,9 +200,12 @@ class Lanes:
                 return told(error), None, {}  # nobody's ids are wrong: it is refused what it asks for
             verdict, why = failure(error)
             return "", (verdict, f"it does not start or load: {why}; see: tokassay engines check {spec.name}"), {}
+        limits = hello.get("limits")
+        if not isinstance(limits, dict) or limits.get("network") != "none":
+            self._say("engines are not kept from the network here: this user may make no network namespace")
         # Known only now that the engine has the contract: on which path of its own it serves it, say.
-        said = [f"{spec.name}: {note}" for note in hello.get("notes", ())]
-        self.notes.extend(note for note in said if note not in self.notes)
+        for note in hello.get("notes", ()):
+            self._say(f"{spec.name}: {note}")
         lacking = [op for op in spec.operations if op not in hello.get("operations", ())]
         if lacking:
             # A capability that is declared and then passed over in silence is how a fault hides for a year.
@@ -211,6 +214,10 @@ class Lanes:
         with self._lock:
             self._spare.setdefault((spec.name, contract.digest), []).append(host)
         return "", None, hello
+
+    def _say(self, note: str) -> None:
+        if note not in self.notes:
+            self.notes.append(note)
 
     def _open(self, engine: str, contract: Contract) -> Host:
         return open_host(
