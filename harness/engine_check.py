@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from tokassay.corpora.fetch import cache_dir
@@ -97,10 +97,16 @@ def brought(spec: EngineSpec, encoding: Encoding) -> bool:
     return ANY in spec.vocabularies or bool({encoding.name, *encoding.aliases}.intersection(spec.vocabularies))
 
 
-@cache
+@lru_cache(maxsize=3)  # of dozens of vocabularies, each of tens of megabytes
 def loaded_sample(name: str) -> Loaded:
-    """The vocabulary of a sample: read once, however many engines are checked."""
+    """The vocabulary of a sample: the last ones are kept, as engines mostly are asked for the same."""
     return load_vocabulary(name)
+
+
+@cache
+def algorithm_of(sample: Sample) -> str:
+    """The algorithm of a sample's contract, read once where its format does not say it."""
+    return sample.algorithm or loaded_sample(sample.name).contract.algorithm
 
 
 def check(spec: EngineSpec) -> Checked:
@@ -116,19 +122,17 @@ def check(spec: EngineSpec) -> Checked:
             return found
         found.untried = dict.fromkeys(spec.algorithms, "")
         for sample in samples(spec):
-            if sample.algorithm and sample.algorithm not in found.untried:
-                continue
-            loaded = loaded_sample(sample.name)
-            if loaded.contract.algorithm not in found.untried:
+            algorithm = algorithm_of(sample)
+            if algorithm not in found.untried:
                 continue
             try:
-                ids = _ids(spec, python, loaded)
+                ids = _ids(spec, python, loaded_sample(sample.name))
             except Unsupported as error:
-                found.untried[loaded.contract.algorithm] = f"does not serve {sample.name}: {error}"
+                found.untried[algorithm] = f"does not serve {sample.name}: {error}"
                 continue
-            del found.untried[loaded.contract.algorithm]
+            del found.untried[algorithm]
             found.tried.append({
-                "vocabulary": sample.name, "algorithm": loaded.contract.algorithm, "ids": ids, "right": [*sample.right],
+                "vocabulary": sample.name, "algorithm": algorithm, "ids": ids, "right": [*sample.right],
             })  # fmt: skip
             if not found.untried:
                 break

@@ -182,8 +182,11 @@ class Lanes:
     def _lane(self, spec: EngineSpec, contract: Contract, tried: Tried) -> Lane:
         unsupported, failed, hello = tried
         # Known only now that the engine has the contract: on which path of its own it serves it, say.
-        said = [f"{spec.name}: {note}" for note in hello.get("notes", ())]
-        self.notes.extend(note for note in said if note not in self.notes)
+        limits = hello.get("limits")
+        if hello and (not isinstance(limits, dict) or limits.get("network") != "none"):
+            self._say("engines are not kept from the network here: this user may make no network namespace")
+        for note in hello.get("notes", ()):
+            self._say(f"{spec.name}: {note}")
         return Lane(
             engine=spec.name,
             contract=contract,
@@ -239,6 +242,10 @@ class Lanes:
         with self._lock:
             self._spare.setdefault((spec.name, contract.digest), []).append(host)
         return "", None, hello
+
+    def _say(self, note: str) -> None:
+        if note not in self.notes:
+            self.notes.append(note)
 
     def _open(self, engine: str, contract: Contract) -> Host:
         return open_host(

@@ -174,5 +174,7 @@ def test_why_an_installation_failed_is_kept_until_it_succeeds(roster: Path) -> N
     def accepted(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
         return subprocess.CompletedProcess(command, 0, "broken==1.0 --hash=sha256:00\n", "")
 
-    install(spec, run=accepted, uv="uv")
+    made = install(spec, run=accepted, uv="uv")
     assert absence(spec) == ""
+    (made.path / "tokassay.json").unlink()
+    assert absence(spec) == "not installed (tokassay engines install broken)"

@@ -108,6 +108,9 @@ def test_an_engine_cannot_reach_even_this_machine(
     monkeypatch.setattr(client, "network_prefix", lambda: ())
     free = run_audit("dials", documents=DOCUMENTS, roster=(roster,), store="free.sqlite")
     assert free.verdicts("dials") == {"differ": 2, "reject": 1}
+    said = "engines are not kept from the network here"
+    assert any(note.startswith(said) for note in free.outcome.notes)
+    assert not any(note.startswith(said) for note in cut.outcome.notes)
 
 
 def test_an_audit_under_no_network_at_all_gives_the_same_digests(
