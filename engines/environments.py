@@ -103,7 +103,8 @@ def interpreter(spec: EngineSpec) -> Path:
 def absence(spec: EngineSpec) -> tuple[str, str]:
     """Why an engine that is not `installed` is not, and what to do."""
     if runtimes.program(spec.runtime) is None:
-        return f"{spec.runtime} is not installed", runtimes.RUNTIMES[spec.runtime].remedy
+        reason = f"{spec.name} needs {spec.runtime}, and {spec.runtime} is not installed"
+        return reason, runtimes.RUNTIMES[spec.runtime].remedy
     return f"{spec.name} is not installed", f"run: tokassay engines install {spec.name}"
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from tokassay.engines.client import Host, HostFailure, Unsupported
-from tokassay.engines.environments import lock_path
+from tokassay.engines.environments import absence, lock_path
 from tokassay.engines.roster import EngineSpec, load_roster
 from tokassay.harness import environment
 from tokassay.harness.ask import Asker, Isolating, failure
@@ -80,10 +80,10 @@ class Lanes:
         if spec is None:
             raise InputError(f"no engine named {name}", where="--engine", remedy=nearest(name, self.roster))
         if not installed(spec):
-            remedy = f"tokassay engines install {name}"
+            reason, remedy = absence(spec)
             if not optional:
-                raise InputError(f"{name} is not installed", where="--engine", remedy=f"run: {remedy}")
-            self.notes.append(f"{name} is not installed and takes no part; to have it: {remedy}")
+                raise InputError(reason, where="--engine", remedy=remedy)
+            self.notes.append(f"{reason}, and it takes no part; {remedy}")
             return None
         if spec.notes:
             self.notes.append(f"{name}: {spec.notes}")
