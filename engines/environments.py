@@ -109,7 +109,7 @@ def interpreter(spec: EngineSpec) -> Path:
     if spec.unavailable:
         raise EnvironmentFault(f"{spec.name} is unavailable: {spec.unavailable}", where=spec.source, remedy=OTHER)
     if not environment.complete:
-        raise EnvironmentFault(_missing(spec), where=spec.source, remedy=_remedy(spec))
+        raise EnvironmentFault(missing(spec), where=spec.source, remedy=remedy(spec))
     return environment.interpreter
 
 
@@ -120,7 +120,7 @@ def absence(spec: EngineSpec) -> str:
     if installed(spec):
         return ""
     if runtimes.program(spec.runtime) is None:
-        return _missing(spec)
+        return missing(spec)
     try:
         reason = str(json.loads(_failure(spec).read_text(encoding="utf-8"))["reason"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -168,7 +168,7 @@ def install(spec: EngineSpec, *, run: Run | None = None, uv: str | None = None) 
     if spec.unavailable:
         raise EnvironmentFault(f"{spec.name} is unavailable: {spec.unavailable}", where=spec.source, remedy=OTHER)
     if runtimes.program(spec.runtime) is None:
-        raise EnvironmentFault(_missing(spec), where=spec.source, remedy=_remedy(spec), exit_code=5)
+        raise EnvironmentFault(missing(spec), where=spec.source, remedy=remedy(spec), exit_code=5)
     try:
         environment = _install(spec, run, uv or find_uv())
     except EnvironmentFault as error:
@@ -179,12 +179,15 @@ def install(spec: EngineSpec, *, run: Run | None = None, uv: str | None = None) 
     return environment
 
 
-def _missing(spec: EngineSpec) -> str:
-    absent = runtimes.program(spec.runtime) is None
-    return f"{spec.runtime if absent else spec.name} is not installed"
+def missing(spec: EngineSpec) -> str:
+    """What is not installed: the engine, or what it runs on."""
+    if runtimes.program(spec.runtime) is None:
+        return f"{spec.name} needs {spec.runtime}, and {spec.runtime} is not installed"
+    return f"{spec.name} is not installed"
 
 
-def _remedy(spec: EngineSpec) -> str:
+def remedy(spec: EngineSpec) -> str:
+    """What to do where an engine is missing."""
     if runtimes.program(spec.runtime) is None:
         return runtimes.RUNTIMES[spec.runtime].remedy
     return f"run: tokassay engines install {spec.name}"

@@ -76,7 +76,7 @@ function messageOf(error) {
   return text.slice(0, MAX_MESSAGE);
 }
 
-// -- columns: what is hashed and sent --------------------------------------------------------------------------------
+// -- columns: what is hashed and sent ---------------------------------------------------------------------------------
 
 const bytesOf = (column) => Buffer.from(column.buffer, column.byteOffset, column.byteLength);
 
@@ -86,7 +86,7 @@ function u64(value) {
   return out;
 }
 
-/** One operation's output over n documents. `counts`: u32 ids or spans, or u64 text lengths; `values`: u32, or bytes. */
+/** One operation's output over n documents. `counts`: u32 ids or spans, u64 text lengths; `values`: u32, or bytes. */
 class Columns {
   constructor(kind, status, counts, values) {
     Object.assign(this, { kind, status, counts, values });
@@ -249,7 +249,7 @@ function buildColumns(kind, rows, outcome) {
   return new Columns(kind, outcome.status, counts, values);
 }
 
-// -- running one operation over a block --------------------------------------------------------------------------------
+// -- running one operation over a block -------------------------------------------------------------------------------
 
 /** Starts a clock; calling what it gives stops it: wall and CPU nanoseconds (CPU: of all threads of the process). */
 function clock() {
@@ -398,7 +398,7 @@ function spread(rows, live, size) {
   return out;
 }
 
-// -- the verbs ---------------------------------------------------------------------------------------------------------
+// -- the verbs --------------------------------------------------------------------------------------------------------
 
 /** One adapter and the verbs that act on it. */
 class Host {
@@ -510,7 +510,8 @@ class Host {
     let ids = null;
     const call = adapter[op].bind(adapter);
     if (DECODES.includes(op)) {
-      const rows = spread(eachCarefully((item) => adapter.encode(item), items, live, outcome, rejects).rows, live, size);
+      const encoded = eachCarefully((item) => adapter.encode(item), items, live, outcome, rejects);
+      const rows = spread(encoded.rows, live, size);
       ids = buildColumns('ids', rows, outcome);
       // A later failure to decode is not one of encoding: the ids keep statuses of their own.
       ids.status = ids.status.slice();
@@ -635,7 +636,7 @@ function besideItsPackages(adapter) {
   return copy;
 }
 
-// -- frames and bodies -------------------------------------------------------------------------------------------------
+// -- frames and bodies ------------------------------------------------------------------------------------------------
 
 /** A little-endian column read from the wire: a copy, since a view would have to be aligned. */
 function column(Kind, body, start, count) {

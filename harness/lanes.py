@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from tokassay.engines.client import Host, HostFailure, HostTimeout, Unsupported, told, wants_network
-from tokassay.engines.environments import absence, lock_path, with_version
+from tokassay.engines.environments import absence, lock_path, missing, remedy, with_version
 from tokassay.engines.roster import EngineSpec, load_roster
 from tokassay.harness import environment
 from tokassay.harness.ask import Asker, Isolating, failure
@@ -92,8 +92,7 @@ class Lanes:
                 self.notes.append(f"{name} takes no part: {reason}")
                 return None
             if sign != ROW and not spec.unavailable:
-                remedy = f"tokassay engines install {name}"
-                raise InputError(f"{name} is not installed", where="--engine", remedy=f"run: {remedy}")
+                raise InputError(missing(spec), where="--engine", remedy=remedy(spec))
             self.notes.append(f"{name} cannot be asked: {reason}")
         if spec.notes:
             self.notes.append(f"{name}: {spec.notes}")

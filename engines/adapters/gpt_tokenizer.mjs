@@ -7,7 +7,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
  * One module an encoding, with its ranks, as its documentation says; the roster's `names` has each by the SHA-256 of
- * tiktoken's rank file. It loads no others.
+ * tiktoken's rank file, or by the vocabulary's digest where only special tokens differ. It loads no others.
  */
 export class Adapter {
   name = 'gpt-tokenizer';
@@ -21,7 +21,7 @@ export class Adapter {
 
   async load(contract, files, threads, options) {
     const ranks = readFileSync(files.tiktoken ?? files.source);
-    const known = options.names[createHash('sha256').update(ranks).digest('hex')];
+    const known = options.names[contract.vocabulary] ?? options.names[createHash('sha256').update(ranks).digest('hex')];
     if (!known) {
       throw new Unsupported(`gpt-tokenizer brings ${Object.values(options.names).join(', ')} and loads no others`);
     }

@@ -14,13 +14,14 @@ export class Adapter {
   rejects = ['ERR_ENCODING_INVALID_ENCODED_DATA'];
 
   version() {
-    return JSON.parse(readFileSync(new URL('node_modules/@huggingface/tokenizers/package.json', import.meta.url))).version;
+    const file = new URL('node_modules/@huggingface/tokenizers/package.json', import.meta.url);
+    return JSON.parse(readFileSync(file)).version;
   }
 
   load(contract, files) {
     const file = files['tokenizer.json'] ?? files.source;
     if (!file.endsWith('.json')) {
-      throw new Unsupported('@huggingface/tokenizers needs a tokenizer.json, and none can be derived from this vocabulary');
+      throw new Unsupported('it needs a tokenizer.json, and none can be derived from this vocabulary');
     }
     this.tokenizer = new Tokenizer(JSON.parse(readFileSync(file, 'utf8')), {});
     this.whole = this.documents_list = this.encode;

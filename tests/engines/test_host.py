@@ -160,6 +160,27 @@ def test_a_lazy_answer_is_no_answer(planted: dict[str, EngineSpec], gpt2: dict[s
     assert message.startswith(("ids must be a list or an integer buffer", "ids must be an array or a typed array"))
 
 
+@pytest.mark.parametrize(
+    ("fault", "op", "failed"),
+    [
+        ("lazy-list", "encode", [0, 1, 2, 3, 4, 5, 6]),
+        ("lazy-batch", "encode_batch", [0, 1, 2, 3, 4, 5, 6]),
+        ("nothing", "encode", [1]),
+        ("raises-once", "encode", [3]),
+    ],
+)
+def test_what_looks_like_ids_is_none(
+    fault: str, op: str, failed: list[int], planted: dict[str, EngineSpec], gpt2: dict[str, str]
+) -> None:
+    """Lists that encode when they are read, None, and a call that failed once and would not again."""
+    with opened(planted[fault], gpt2, gpt2_contract()) as host:
+        measured = host.measure(DOCUMENTS, op)
+        kept = host.kept()
+    assert isinstance(kept, frames.Ids)
+    assert [index for index, status in enumerate(kept.status) if status == 2] == failed
+    assert [index for index, _, _ in measured.errors] == failed
+
+
 def test_a_batch_that_loses_documents_is_blamed_on_them(planted: dict[str, EngineSpec], gpt2: dict[str, str]) -> None:
     with opened(planted["drops-empty"], gpt2, gpt2_contract()) as host:
         measured = host.measure(DOCUMENTS, "encode_batch")

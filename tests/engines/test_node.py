@@ -187,7 +187,7 @@ def test_without_node_there_is_a_reason(tmp_path: Path, monkeypatch: pytest.Monk
     finally:
         runtimes.unicode_version.cache_clear()
     assert not installed(spec)
-    assert absence(spec) == "node is not installed"
+    assert absence(spec) == "toy needs node, and node is not installed"
     with pytest.raises(EnvironmentFault, match="node is not installed") as caught:
         interpreter(spec)
     assert "20 or later" in caught.value.remedy
