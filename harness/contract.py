@@ -123,7 +123,8 @@ class Contract:
     @property
     def byte_level(self) -> bool:
         """Whether pieces are all of a text and merging begins with their bytes, so that tokens are bytes of it."""
-        return not self.byte_fallback and not self.end_of_word and self.gaps == "kept"
+        whole = not self.byte_fallback and not self.end_of_word and self.gaps == "kept"
+        return whole and self.algorithm not in PIECES
 
     @property
     def lowers_by(self) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from tokassay.harness.errors import InputError
 from tokassay.harness.load import Loaded
 from tokassay.harness.vocabulary import MAX_ID
-from tokassay.oracles.wordpiece import joined
 
 
 def parse_ids(words: Sequence[str]) -> list[int]:
@@ -21,12 +20,6 @@ def parse_ids(words: Sequence[str]) -> list[int]:
             raise InputError(f"{word} is not an id", where=where, remedy=f"ids go up to {MAX_ID}")
         numbers.append(int(word))
     return numbers
-
-
-def text_of(loaded: Loaded, tokens: Sequence[bytes]) -> bytes:
-    """What tokens decode to: their bytes, one after the other; under `wordpiece` words with a space between."""
-    prefix = loaded.contract.continuing_prefix
-    return b"".join(tokens) if prefix is None else joined(tokens, prefix.encode("utf-8"))
 
 
 def token_bytes(loaded: Loaded, numbers: Sequence[int]) -> list[bytes]:

@@ -84,8 +84,8 @@ class Oracle:
         self._bytes_of = {identity: self._written(identity, token) for token, identity in tokens.items()}
         self._width_of = {identity: len(self._symbols.written(identity, token)) for token, identity in tokens.items()}
         # Of texts that share an id the first is the id's: by id, then text, as contracts list them.
-        specials = sorted(self._all_specials.items(), reverse=True)
-        self._bytes_of.update((identity, self._written(identity, token)) for token, identity in specials)
+        added = sorted(self._all_specials.items(), reverse=True)
+        self._bytes_of.update((identity, self._written(identity, token)) for token, identity in added)
         self._memo: dict[str | bytes, list[int]] = {}
 
     # ---- what the contract says

@@ -42,7 +42,7 @@ class Adapter:
         self.tokenizer.no_truncation()
         self.tokenizer.encode_special_tokens = contract["specials"] == "off"
         self.pool = threads
-        self.pieces = contract["algorithm"] in ("bpe-scores", "unigram-viterbi")
+        self.pieces = contract["algorithm"] in ("bpe-scores", "unigram-viterbi") or contract.get("byte_fallback")
         if self.pieces:
             self.stages = ("special", "lookup")  # a normalizer that looks at the ends cannot be asked chunk by chunk
         self.alphabet = contract["algorithm"] != "wordpiece"  # tokens are written byte for byte

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from tokassay.harness.commands.options import Pattern, Vocab
+
+if TYPE_CHECKING:
+    from tokassay.harness.load import Loaded
 
 app = typer.Typer()
 
@@ -29,7 +32,7 @@ def decode(
     Exit codes: 0 written, 2 wrong use (an id that the vocabulary does not have is named by its position).
     """
     from tokassay.harness.commands.options import print_json
-    from tokassay.harness.ids import parse_ids, text_of, token_bytes
+    from tokassay.harness.ids import parse_ids, token_bytes
     from tokassay.harness.input import read_standard_input
     from tokassay.harness.load import load_vocabulary
 
@@ -37,7 +40,7 @@ def decode(
     numbers = parse_ids(words)
     loaded = load_vocabulary(vocab, pattern=pattern)
     tokens = token_bytes(loaded, numbers)
-    data = text_of(loaded, tokens)
+    data = b"".join(tokens) if loaded.contract.byte_level else _decoded(loaded, numbers)
     if as_json:
         print_json(
             {
@@ -52,3 +55,10 @@ def decode(
     else:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
+
+
+def _decoded(loaded: Loaded, numbers: list[int]) -> bytes:
+    """The text of tokens that are no bytes of it, by the contract's own rule."""
+    from tokassay.harness.oracle_here import oracle_here
+
+    return oracle_here(loaded.contract, loaded).decode(numbers)

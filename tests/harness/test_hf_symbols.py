@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import tokenizers
 from tokassay.harness.alphabet import CHARACTERS
+from tokassay.harness.cli import main
 from tokassay.harness.convert import convert
 from tokassay.harness.errors import InputError
 from tokassay.harness.load import Loaded, load_vocabulary
@@ -114,6 +115,14 @@ def test_a_derived_file_means_the_same_and_wants_no_added_token(tmp_path: Path) 
         ids = library.encode(text, add_special_tokens=False).ids
         assert oracle.encode(text.encode()) == ids
         assert library.decode(ids, skip_special_tokens=False).encode() == oracle.decode(ids)
+
+
+def test_the_verb_decodes_by_the_contracts_rule(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = characters_file(tmp_path, [(BLOCK, "a")])
+    word = load_vocabulary(path).vocabulary.tokens[f"{BLOCK}a".encode()]
+    with pytest.raises(SystemExit):
+        main(["decode", "--vocab", str(path), "--hex", str(word), str(2 + 0xC3), str(2 + 0xB1), str(word)])
+    assert capsys.readouterr().out == "a\u00f1 a".encode().hex() + "\n"
 
 
 def test_tabs_may_take_the_place_of_their_byte(tmp_path: Path) -> None:

@@ -63,10 +63,12 @@ def write(path: Path, change: Callable[[dict[bytes, int]], object] | None = None
     return path
 
 
-def pair(folder: Path) -> Path:
-    """GPT-2 as vocab.bpe and encoder.json, with the ids as they are."""
+def pair(folder: Path, *, swapped: bool = False) -> Path:
+    """GPT-2 as vocab.bpe and encoder.json, with the ids as they are; `swapped`: two merges have changed places."""
     table = ranks(FOLDER / "r50k_base.tiktoken")
-    merges = derive_pairs(table).pairs
+    merges = list(derive_pairs(table).pairs)
+    if swapped:
+        merges[0], merges[1] = merges[1], merges[0]
     lines = [f"{to_alphabet(left)} {to_alphabet(right)}" for left, right in merges]
     (folder / "vocab.bpe").write_text("\n".join(["#version: 0.2", *lines]) + "\n", encoding="utf-8")
     ids = {to_alphabet(token): number for token, number in table.items()} | {"<|endoftext|>": 50256}
@@ -81,6 +83,12 @@ def load(path: Path) -> Loaded:
 def test_two_formats_of_one_vocabulary_are_one(tmp_path: Path) -> None:
     (found,) = alike(identity_of(load(pair(tmp_path))) or identities()["traps"])
     assert (found.name, found.order, found.specials) == ("gpt2", True, True)
+
+
+def test_another_order_of_merges_is_said(tmp_path: Path) -> None:
+    shown = described(load(pair(tmp_path, swapped=True)))
+    assert shown["says"] == ["the same tokens as gpt2, in another order of merges, and the same special tokens"]
+    assert [each["order"] for each in shown["alike"]] == [False]
 
 
 def test_a_rank_file_has_no_special_tokens(tmp_path: Path) -> None:

@@ -107,8 +107,8 @@ def test_pretokenizers_that_are_modelled(tmp_path: Path, stage: Any, patterns: t
         ({"normalizer": {"type": "NFKD"}}, "normalizer: NFKD"),
         ({"normalizer": {"type": "Replace", "pattern": {"String": " "}, "content": "_"}}, "normalizer: Replace"),
         (
-            {"normalizer": {"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "Lowercase"}]}},
-            "normalizer.normalizers[1]: Lowercase",
+            {"normalizer": {"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "StripAccents"}]}},
+            "normalizer.normalizers[1]: StripAccents",
         ),
         ({"surprise": 1}, "surprise: unknown part"),
         ({"added_tokens": [added("ab", 300)]}, "has id 300, in model.vocab 256"),
