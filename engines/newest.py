@@ -20,8 +20,7 @@ from tokassay.engines.environments import EnvironmentFault, Run, find_uv, run_qu
 from tokassay.engines.releases import releases
 from tokassay.engines.roster import EngineSpec
 
-PYTHON, NODE = "python", "node"
-SEPARATORS = {PYTHON: "==", NODE: "@"}  # between a package's name and its pinned version
+PYTHON, NODE = "python", "node"  # runtimes, which say whose packages they are
 
 
 @dataclass(frozen=True)
@@ -35,25 +34,14 @@ class Newest:
     problem: str = ""
 
 
-def runtime(spec: EngineSpec) -> str:
-    """What runs the engine, which says whose package it is."""
-    return str(getattr(spec, "runtime", "") or PYTHON)
-
-
-def package(spec: EngineSpec) -> tuple[str, str]:
-    """Name and pinned version of an engine's package; the version is "" where none is pinned."""
-    name, separator, version = spec.requirement.rpartition(SEPARATORS[runtime(spec)])
-    return (name.strip(), version.strip()) if separator and name else (spec.requirement.strip(), "")
-
-
 def newest(specs: Iterable[EngineSpec], *, run: Run = run_quietly) -> dict[str, Newest]:
     """By engine: what its package's client tells. An engine that pins no version is left out."""
     asked: dict[str, dict[str, str]] = {}
-    pinned = {spec.name: spec for spec in specs if package(spec)[1]}
+    pinned = {spec.name: spec for spec in specs if spec.pinned}
     for spec in pinned.values():
-        asked.setdefault(runtime(spec), {}).setdefault(*package(spec))
+        asked.setdefault(spec.runtime, {}).setdefault(spec.package, spec.pinned)
     told = {kind: CLIENTS[kind](packages, run) for kind, packages in asked.items()}
-    return {name: told[runtime(spec)][package(spec)[0]] for name, spec in pinned.items()}
+    return {name: told[spec.runtime][spec.package] for name, spec in pinned.items()}
 
 
 def of_python(packages: Mapping[str, str], run: Run) -> dict[str, Newest]:

@@ -8,7 +8,7 @@ from typing import Any
 from packaging.version import InvalidVersion, Version
 from tokassay.engines.client import Host, HostFailure, told
 from tokassay.engines.environments import absence, environment_of
-from tokassay.engines.newest import Newest, package
+from tokassay.engines.newest import Newest
 from tokassay.engines.roster import EngineSpec
 from tokassay.harness.claims import load_claim
 
@@ -83,7 +83,7 @@ def outdated_rows(specs: Iterable[EngineSpec], known: Mapping[str, Newest]) -> l
     for spec in specs:
         if spec.name not in known:
             continue
-        found, (name, pinned) = known[spec.name], package(spec)
+        found, (name, pinned) = known[spec.name], (spec.package, spec.pinned)
         rows.append({
             "engine": spec.name, "package": name, "pinned": pinned, "pinned_released": found.pinned_released,
             "newest": found.version, "newest_released": found.released,

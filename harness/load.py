@@ -114,15 +114,15 @@ def as_greedy(loaded: Loaded, name: str) -> Loaded:
     """The ordinary tokens of a vocabulary under `greedy-longest`, by the name `name`. Raises InputError."""
     if loaded.contract.algorithm == GREEDY:
         return loaded
+    if loaded.contract.algorithm == WORDPIECE:
+        raise InputError(
+            f"the tokens of {WORDPIECE} are parts of words, and not what stands in a text", where=name,
+            remedy=f"give a vocabulary whose tokens are bytes to have it under {GREEDY}",
+        )
     if loaded.contract.algorithm in ("opaque", *PIECES) or not loaded.contract.byte_level:
         reasons = "; ".join(loaded.unmodelled) or "they are pieces of normalized text"
         raise InputError(
             f"the tokens of this file are not known as bytes: {reasons}", where=name,
-            remedy=f"give a vocabulary whose tokens are bytes to have it under {GREEDY}",
-        )
-    if loaded.contract.algorithm == WORDPIECE:
-        raise InputError(
-            f"the tokens of {WORDPIECE} are parts of words, and not what stands in a text", where=name,
             remedy=f"give a vocabulary whose tokens are bytes to have it under {GREEDY}",
         )
     vocabulary = Vocabulary(loaded.vocabulary.tokens, None, loaded.vocabulary.specials)

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from tokassay.engines.environments import EnvironmentFault, Run, find_uv, install, installed, run_quietly
-from tokassay.engines.newest import PYTHON, newest, package, runtime
+from tokassay.engines.newest import PYTHON, newest
 from tokassay.engines.roster import EngineSpec, load_roster, place
 from tokassay.harness.audit import Progress, Request
 from tokassay.harness.audit import audit as run_audit
@@ -110,8 +110,8 @@ def refresh(
     run: Run = run_quietly,
 ) -> Refreshed:
     """Take the newest release of an engine's package, or the version `to`. Raises InputError, EnvironmentFault."""
-    name, pinned = package(spec)
-    if not pinned or runtime(spec) != PYTHON:
+    name, pinned = spec.package, spec.pinned
+    if not pinned or spec.runtime != PYTHON:
         raise InputError(
             f"{spec.name} pins no version of a Python package", where=WHERE,
             remedy="name an engine whose requirement does",
@@ -153,7 +153,7 @@ def lock_text(spec: EngineSpec, version: str, folder: Path, run: Run) -> str:
     """The lock of another version, with hashes. Of what else the old lock pins, as much stays as can. Raises
     EnvironmentFault."""
     uv = find_uv()
-    name, pinned = package(spec)
+    name, pinned = spec.package, spec.pinned
     if uv is None:
         raise EnvironmentFault(f"uv is needed to pin {name}=={version}", where=WHERE, remedy="run: pip install uv")
     before = spec.lock.read_text(encoding="utf-8") if spec.lock is not None and spec.lock.is_file() else ""
@@ -199,7 +199,7 @@ def _tried(
     jobs: int, run: Run,
 ) -> Engine:
     """One engine at the new version: installed, checked, and held against the pinned one."""
-    name, _ = package(old)
+    name = old.package
     new = replace(
         old, name=f"{old.name}=={version}", requirement=f"{name}=={version}", environment="own", lock=lock
     )
@@ -325,7 +325,7 @@ class Change:
                 _put(path, after)
             engines = load_roster(self.roster, base=None)
             for name in self.names:
-                if package(engines[name])[1] != self.version:
+                if engines[name].pinned != self.version:
                     raise InputError(
                         f"the requirement of {name} stands where it was not found", where=str(self.roster),
                         remedy=f"write the line requirement of [{name}] on one line of its own",

@@ -6,6 +6,7 @@ import ast
 import contextlib
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -189,8 +190,13 @@ def test_a_batch_that_loses_documents_is_blamed_on_them(planted: dict[str, Engin
 
 def test_printing_touches_no_frame(planted: dict[str, EngineSpec], gpt2: dict[str, str], honest: Host) -> None:
     with opened(planted["prints"], gpt2, gpt2_contract()) as host:
+        host.measure(DOCUMENTS)  # few enough for all that they print to be in the tail; Node's console writes later
+        printed = ("native progress", "progress: 11")
+        deadline = time.monotonic() + 60
+        while not all(each in host.stderr_tail for each in printed) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert all(each in host.stderr_tail for each in printed)
         measured = host.measure(DOCUMENTS * 3000)
-        assert "native progress" in host.stderr_tail and "progress: 11" in host.stderr_tail
         assert len(host.stderr_tail) <= 16 << 10
     assert measured.digest == honest.measure(DOCUMENTS * 3000).digest
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tokassay.engines import newest as module
-from tokassay.engines.newest import Newest, newest, package
+from tokassay.engines.newest import Newest, newest
 from tokassay.engines.roster import EngineSpec, load_roster
 from tokassay.harness.engine_rows import later, outdated_rows
 
@@ -29,13 +29,6 @@ wheels = [{{ url = "https://f/toy_kit.whl", upload-time = {day}T17:50:17Z, size 
 PIP = "toy-kit (1.2)\nAvailable versions: 2.0rc1, 1.2, 1.1\n"
 NPM = {"version": "4.0.0", "time": {"created": "2021-01-01T00:00:00.000Z", "3.4.0": "2025-11-14T18:18:35.243Z",
                                     "4.0.0": "2026-05-02T10:00:00.000Z"}}
-
-
-@dataclass(frozen=True)
-class Node(EngineSpec):
-    """An engine of another runtime."""
-
-    runtime: str = "node"
 
 
 @pytest.fixture
@@ -86,9 +79,7 @@ def test_pip_is_asked_without_uv_and_takes_no_pre_release(toy: EngineSpec, monke
 
 
 def test_npm_tells_a_package_of_its_own_kind(toy: EngineSpec, monkeypatch: pytest.MonkeyPatch) -> None:
-    fields = {**vars(toy), "name": "js", "requirement": "@scope/toy@3.4.0"}
-    node = Node(**fields)
-    assert package(node) == ("@scope/toy", "3.4.0")
+    node = replace(toy, name="js", runtime="node", requirement="@scope/toy@3.4.0")
     monkeypatch.setattr(module.shutil, "which", lambda name: f"/bin/{name}")
     found = newest([node], run=lambda command: said(json.dumps(NPM)))
     assert found == {"js": Newest("4.0.0", "2026-05-02", "2025-11-14")}

@@ -210,7 +210,7 @@ def test_nothing_verified_is_not_success(run_audit: Callable) -> None:
         (["--corpus", "battery", "--corpus", "kjv"], "run: tokassay corpora fetch kjv"),
         (["--vocab", "gpt3"], "gpt3"),
         (["--contract", "bytes"], "byte policy bytes is not known"),
-        (["--contract", "@14.0"], "use 15.0"),
+        (["--contract", "@14.0"], "unicode 14.0 is not known; use 8.0, 15.0, 15.1"),
         (["--operation", "encrypt"], "use encode"),
         (["--roster", "none.toml"], "none.toml"),
         (["--engine", "gigatoken"], "tokassay engines install gigatoken"),

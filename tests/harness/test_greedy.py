@@ -58,9 +58,9 @@ def test_files_under_the_algorithm(tmp_path: Path, cray: Callable[..., Path]) ->
     as_cray = load_vocabulary(cray(BYTES))
     assert as_cray.contract == loaded.contract
     assert load_vocabulary(f"{as_cray.source_path}@greedy-longest").contract == loaded.contract
-    (tmp_path / "spm.model").write_bytes(b"\n\x0e")
+    (tmp_path / "tokenizer.json").write_text('{"model": {"type": "WordLevel", "vocab": {}}}', encoding="utf-8")
     with pytest.raises(InputError, match="tokens of this file are not known"):
-        load_vocabulary(f"{tmp_path / 'spm.model'}@greedy-longest")
+        load_vocabulary(f"{tmp_path / 'tokenizer.json'}@greedy-longest")
 
 
 def test_an_at_sign_that_names_no_algorithm(tmp_path: Path) -> None:
