@@ -28,8 +28,8 @@ LESS_IS_MORE = ("load_ms",)
 T = TypeVar("T")
 ROUNDING = 0.01  # of a quotient that the file states
 # A page, or a package whose own description says it (a package URL: the registry is its reader's).
-ADDRESSES = ("https://", "pkg:pypi/")
-KINDS_OF_ADDRESS = "give one of https://, or pkg:pypi/NAME@VERSION"
+ADDRESSES = ("https://", "pkg:pypi/", "pkg:npm/")
+KINDS_OF_ADDRESS = "give one of https://, pkg:pypi/NAME@VERSION, or pkg:npm/NAME@VERSION"
 
 
 @dataclass(frozen=True)

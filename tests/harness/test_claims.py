@@ -15,7 +15,7 @@ from tokassay.harness.texts import kinds
 
 FOLDER = Path(__file__).resolve().parents[2] / "fixtures" / "claims"
 FILES = sorted(FOLDER.glob("*.toml"))
-TODAY = date(2026, 11, 30)
+TODAY = date.today()  # a day that is to come is none on which a page was read
 # What the issue asks for by name, with the numbers of the vendors' own pages.
 ASKED = {
     "gigatoken": ["24.53 GB/s", "989 times", "681 times"],
@@ -47,7 +47,7 @@ def test_a_claim_is_complete(claim: Claim) -> None:
         assert len(text) > 2 and text == text.strip()
     assert re.fullmatch(r"\d{4}-\d{2}(-\d{2})?", claim.date)
     for source in (claim.source, *claim.further):
-        assert source.title and source.address.startswith(("https://", "pkg:pypi/"))
+        assert source.title and source.address.startswith(("https://", "pkg:pypi/", "pkg:npm/"))
         assert date.fromisoformat(source.read) <= TODAY
     assert all(figure.says and figure.name for figure in claim.figures)
     for figure in claim.figures:
