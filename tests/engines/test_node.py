@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from tokassay.engines import frames, runtimes
-from tokassay.engines.client import Host, HostError
+from tokassay.engines.client import Host, HostError, Unsupported
 from tokassay.engines.environments import EnvironmentFault, absence, installed, interpreter
 from tokassay.engines.roster import EngineSpec, RosterError, load_roster
 
@@ -115,6 +115,41 @@ def test_packages_are_found_beside_the_interpreter(tmp_path: Path) -> None:
         assert isinstance(output, frames.Ids) and output.rows() == [[102]]
     with Host(spec) as host, pytest.raises(HostError, match="Cannot find package 'toy'"):
         host.hello()
+
+
+@pytest.mark.parametrize(
+    ("engine", "package", "exports"),
+    [
+        ("ai-tokenizer", "ai-tokenizer", ["Tokenizer"]),
+        ("gpt-3-encoder", "gpt-3-encoder", ["encode", "decode"]),
+        ("gpt-tokenizer", "gpt-tokenizer", []),
+        ("js-tiktoken", "js-tiktoken", ["Tiktoken"]),
+        ("tiktoken-wasm", "tiktoken", ["Tiktoken"]),
+    ],
+)
+def test_ranks_alone_honour_no_more_than_ranks(tmp_path: Path, engine: str, package: str, exports: list[str]) -> None:
+    """What only a tokenizer.json can say is refused before a file is opened; the package is a stand-in."""
+    found = shutil.which("node")
+    assert found is not None
+    folder = tmp_path / "environment" / "node_modules" / package
+    folder.mkdir(parents=True)
+    body = "".join(f"exports.{name} = () => [];\n" for name in exports)
+    (folder / "index.js").write_text(body, encoding="utf-8")
+    about = {"version": "1.0.0", "exports": {".": "./index.js", "./lite": "./index.js"}}
+    (folder / "package.json").write_text(json.dumps(about), encoding="utf-8")
+    node = tmp_path / "environment" / "bin" / "node"
+    node.parent.mkdir()
+    node.symlink_to(found)
+    contract = {
+        "algorithm": "bpe-ranks", "normalizer": "none", "add_prefix_space": False, "added_tokens": [],
+        "special_tokens": [], "specials": "off", "pretokenizer": ["a"], "vocabulary": "0" * 64,
+    }
+    for changes in ({"normalizer": "nfc"}, {"add_prefix_space": True}, {"added_tokens": [["x", 1, []]]}):
+        with (
+            Host(load_roster()[engine], node) as host,
+            pytest.raises(Unsupported, match="no normalizer, no prefix space and no added tokens"),
+        ):
+            host.load({**contract, **changes}, {"tiktoken": "missing"})
 
 
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="Linux alone lets a parent set a limit")
