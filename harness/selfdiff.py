@@ -8,9 +8,11 @@ against its parts. No oracle is asked: an engine that is consistently wrong pass
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
@@ -64,34 +66,54 @@ def run(
     say: Callable[[str], None] = lambda _: None,
     wanted: Callable[[str], bool] = lambda _: True,
     budget: Budget | None = None,
+    jobs: int = 1,
 ) -> list[Row]:
     """All engines of `lanes` under each vocabulary on each corpus, given as (name, its documents by name for one).
 
-    `say` is told what was done last; `wanted` picks ways by name. Where an engine's time is over, one row stands for
-    the ways of a corpus that it was not asked.
+    `say` is told what was done last; `wanted` picks ways by name; `jobs` engines are asked at a time, and the rows are
+    in the engines' order all the same. Where an engine's time is over, one row stands for the ways of a corpus that it
+    was not asked.
     """
     rows: list[Row] = []
     budget = budget or Budget()
     named = list(corpora)
+    stop = threading.Event()
     for vocabulary in vocabularies:
         subjects = lanes.subject(vocabulary, "off", "")[1]
         lanes.close()  # the hosts that told what the engines are; every way has a fresh one
-        for lane in subjects:
-            for corpus, documents_of in named:
-                session = Session(lanes, lane, vocabulary, corpus, documents_of(vocabulary), wanted)
-                if late := budget.against(lane.engine, vocabulary.name):
-                    rows.append(session.unasked(late))
-                    continue
+        texts = [(corpus, documents_of(vocabulary)) for corpus, documents_of in named]
+        sessions = [[Session(lanes, lane, vocabulary, *each, wanted) for each in texts] for lane in subjects]
+        with ThreadPoolExecutor(jobs, thread_name_prefix="engine") as pool:
+            try:
+                for found in pool.map(lambda each: _asked(each, budget, say, stop), sessions):
+                    rows += found
+            except BaseException:
+                stop.set()  # what runs ends with the way that it is at
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+    return rows
+
+
+def _asked(sessions: Sequence[Session], budget: Budget, say: Callable[[str], None], stop: threading.Event) -> list[Row]:
+    """The rows of one engine under one vocabulary, a session for each corpus."""
+    rows: list[Row] = []
+    for session in sessions:
+        engine, vocabulary = session.lane.engine, session.vocabulary.name
+        if late := budget.against(engine, vocabulary):
+            rows.append(session.unasked(late))
+            continue
+        begun = time.monotonic()
+        with closing(session.rows()) as found:
+            for row in found:
+                say(f"{engine}, {vocabulary}, {session.corpus}: {row.way}")
+                rows.append(row)
+                budget.spend(engine, vocabulary, time.monotonic() - begun)
                 begun = time.monotonic()
-                with closing(session.rows()) as found:
-                    for row in found:
-                        say(f"{row.engine}, {vocabulary.name}, {corpus}: {row.way}")
-                        rows.append(row)
-                        budget.spend(lane.engine, vocabulary.name, time.monotonic() - begun)
-                        begun = time.monotonic()
-                        if late := budget.against(lane.engine, vocabulary.name):
-                            rows.append(session.unasked(late))
-                            break
+                if late := budget.against(engine, vocabulary):
+                    rows.append(session.unasked(late))
+                    break
+                if stop.is_set():
+                    return rows
     return rows
 
 

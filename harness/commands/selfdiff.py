@@ -32,7 +32,7 @@ def against_itself(request: Request, console: Console, *, as_json: bool) -> int:
         specs = dict.fromkeys(asked.spec for asked in suite.corpora)
         corpora = [(spec, partial(documents, spec)) for spec in specs]
         with console.status("loading engines") as status:
-            rows = run(lanes, vocabularies, corpora, status.update, budget=Budget(request.engine_s))
+            rows = run(lanes, vocabularies, corpora, status.update, budget=Budget(request.engine_s), jobs=request.jobs)
     finally:
         lanes.close()
     code = exit_code(rows)

@@ -37,6 +37,22 @@ def rows_of(
     return {row.way: row for row in rows}
 
 
+def test_engines_asked_at_a_time_have_the_rows_that_they_have_alone() -> None:
+    engines = ("dat-bpe", "second-thread", "moves-token")
+    suite = Suite("test", "", ("gpt2",), engines, (CorpusRequest("mine", ("encode",), ("off",)),))
+    found = []
+    for jobs in (1, 3):
+        lanes = Lanes(suite, PLANTED, None, {}, 1)
+        try:
+            mine = [("mine", lambda _: [(f"document {i}", each) for i, each in enumerate(TEXT)])]
+            found.append(run(lanes, lanes.vocabularies(), mine, wanted=lambda way: "encode_batch" in way, jobs=jobs))
+        finally:
+            lanes.close()
+    assert found[0] == found[1]
+    assert list(dict.fromkeys(row.engine for row in found[1])) == list(engines)
+    assert {row.verdict for row in found[1]} >= {"same", "differ"}
+
+
 def verdicts(engine: str, *ways: str, documents: list[bytes] = TEXT) -> dict[str, str]:
     return {way: row.verdict for way, row in rows_of(engine, *ways, documents=documents).items()}
 
