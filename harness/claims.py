@@ -27,9 +27,9 @@ KINDS = {
 LESS_IS_MORE = ("load_ms",)
 T = TypeVar("T")
 ROUNDING = 0.01  # of a quotient that the file states
-# A page, or a package whose own description says it (a package URL: the registry is its reader's).
-ADDRESSES = ("https://", "pkg:pypi/", "pkg:npm/")
-KINDS_OF_ADDRESS = "give one of https://, pkg:pypi/NAME@VERSION, or pkg:npm/NAME@VERSION"
+# A page, a package whose own description says it (a package URL: the registry is its reader's), or a page of ours.
+ADDRESSES = ("https://", "pkg:pypi/", "pkg:npm/", "docs/")
+KINDS_OF_ADDRESS = "give one of https://, pkg:pypi/NAME@VERSION, pkg:npm/NAME@VERSION, or docs/PAGE for a page of ours"
 
 
 @dataclass(frozen=True)

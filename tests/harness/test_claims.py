@@ -47,7 +47,8 @@ def test_a_claim_is_complete(claim: Claim) -> None:
         assert len(text) > 2 and text == text.strip()
     assert re.fullmatch(r"\d{4}-\d{2}(-\d{2})?", claim.date)
     for source in (claim.source, *claim.further):
-        assert source.title and source.address.startswith(("https://", "pkg:pypi/", "pkg:npm/"))
+        assert source.title and source.address.startswith(("https://", "pkg:pypi/", "pkg:npm/", "docs/"))
+        assert not source.address.startswith("docs/") or (Path(__file__).parents[2] / source.address).is_file()
         assert date.fromisoformat(source.read) <= TODAY
     assert all(figure.says and figure.name for figure in claim.figures)
     for figure in claim.figures:
