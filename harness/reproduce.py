@@ -61,6 +61,11 @@ def reproducer(vector: Vector, engine: str | None, roster: Mapping[str, EngineSp
     recorded = _wrong(vector, engine)
     spec = find_spec(recorded.engine, roster, where="tokassay vectors reproduce")
     lines = spec.reproduce
+    if spec.runtime != "python":
+        raise InputError(
+            f"{spec.name} runs in Node, and a reproducer is a script in Python", where="tokassay vectors reproduce",
+            remedy=f"the document, its right ids and its rule: tokassay vectors list --json, id {vector.id}",
+        )
     if not {"imports", "load", vector.operation} <= set(lines):
         raise InputError(
             f"the roster does not say how a script calls {spec.name} to {vector.operation}", where=spec.source,
@@ -86,6 +91,7 @@ def reproducer(vector: Vector, engine: str | None, roster: Mapping[str, EngineSp
         "vocabulary": name, "encoding": _encoding(spec, loaded), "contract": contract, "limit": LIMIT_S,
         "expected": list(vector.answer.ids or ()), "loaded": loaded, "shown": _shown(vector), "title": _title(vector),
         "fence": "```",
+        "specials": {text: number for text, number, *_ in contract.special_tokens} if contract.specials == "on" else {},
     }
     values["script"] = _render("reproduce.py.j2", values)
     return Reproducer(
