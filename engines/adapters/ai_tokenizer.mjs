@@ -22,6 +22,9 @@ export class Adapter {
   }
 
   async load(contract, files, threads, options) {
+    if (contract.normalizer !== 'none' || contract.add_prefix_space || contract.added_tokens.length) {
+      throw new Unsupported('ai-tokenizer has no normalizer, no prefix space and no added tokens');
+    }
     const ranks = readFileSync(files.tiktoken ?? files.source);
     const known = options.names[createHash('sha256').update(ranks).digest('hex')];
     if (!known) {

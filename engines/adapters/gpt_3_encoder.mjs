@@ -19,6 +19,9 @@ export class Adapter {
   }
 
   load(contract, files, threads, options) {
+    if (contract.normalizer !== 'none' || contract.add_prefix_space || contract.added_tokens.length) {
+      throw new Unsupported('gpt-3-encoder has no normalizer, no prefix space and no added tokens');
+    }
     const ranks = readFileSync(files.tiktoken ?? files.source);
     if (!(createHash('sha256').update(ranks).digest('hex') in options.names)) {
       throw new Unsupported('gpt-3-encoder brings the vocabulary of GPT-2 and loads no other');
