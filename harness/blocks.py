@@ -17,7 +17,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 from tokassay.engines.frames import pack_buffer
-from tokassay.harness.domains import DOMAINS, domains_of, renormalizing, since_earliest
+from tokassay.harness.domains import DOMAINS, domains_of, renormalized_by, since_earliest
 
 MAX_DOCUMENTS = 4096
 MAX_BYTES = 1 << 20
@@ -83,14 +83,8 @@ class Block:
 
     @cached_property
     def normalization_versions(self) -> frozenset[str]:
-        """The Unicode versions that told a normalizer of the block's characters; ill-formed bytes tell nothing."""
-        if self.buffer.isascii():
-            return frozenset()
-        versions, table = renormalizing()
-        text = self.buffer.decode("utf-8", "ignore")
-        points = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
-        told = int(np.bitwise_or.reduce(table[points], initial=0))
-        return frozenset(version for i, version in enumerate(versions) if told >> i & 1)
+        """The Unicode versions that told a normalizer of the block's characters."""
+        return renormalized_by(self.buffer)
 
     @cached_property
     def since_the_earliest(self) -> bool:

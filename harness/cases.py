@@ -66,7 +66,7 @@ def load_for(vector: Vector) -> Loaded:
     except InputError as error:
         named = "`vocabulary`" if error.where.startswith("--") else error.where
         where = ": ".join(filter(None, (vector.where or vector.id, named)))
-        raise InputError(str(error), where=where, remedy=error.remedy, exit_code=error.exit_code) from None
+        raise type(error)(str(error), where=where, remedy=error.remedy, exit_code=error.exit_code) from None
 
 
 def by_oracle(case: Case, roster: Mapping[str, EngineSpec]) -> Answer | None:

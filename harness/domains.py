@@ -104,6 +104,16 @@ def renormalizing() -> tuple[tuple[str, ...], npt.NDArray[np.uint32]]:
     return versions, table
 
 
+def renormalized_by(data: bytes) -> frozenset[str]:
+    """The Unicode versions that told a normalizer of some character of `data`; ill-formed bytes tell nothing."""
+    if data.isascii():
+        return frozenset()
+    versions, table = renormalizing()
+    points = np.frombuffer(data.decode("utf-8", "ignore").encode("utf-32-le"), dtype=np.uint32)
+    told = int(np.bitwise_or.reduce(table[points], initial=0))
+    return frozenset(version for i, version in enumerate(versions) if told >> i & 1)
+
+
 def domain_of(document: bytes) -> int:
     """NEUTRAL, UNICODE or BYTES. Python's strict decoder is Table 3-7; the oracle's own is tested equal to it."""
     if document.isascii():

@@ -48,6 +48,10 @@ _PROFILE = b"TKAPROF\n"  # docs/FORMATS.md
 _SENTENCEPIECE_SUFFIXES = (".model", ".spm", ".vocab")
 
 
+class NotFetched(InputError):
+    """A known vocabulary that is in no cache of this machine yet."""
+
+
 @dataclass(frozen=True)
 class Loaded:
     """A vocabulary, the contract it stands for (default variants, specials off), and where both came from.
@@ -166,7 +170,7 @@ def known_path(encoding: Encoding) -> Path | None:
 def _load_known(encoding: Encoding, pattern: str | None, specials: Mapping[str, int] | None) -> Loaded:
     path = known_path(encoding)
     if path is None:
-        raise InputError(
+        raise NotFetched(
             f"{encoding.name} is not fetched yet",
             where="--vocab",
             remedy=f"run `tokassay vocab fetch {encoding.name}` once",

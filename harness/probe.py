@@ -6,6 +6,7 @@ nothing about a document.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -14,6 +15,7 @@ from tokassay.engines.frames import IDS, REJECT, Spans, Texts
 from tokassay.engines.roster import EngineSpec
 from tokassay.harness.answers import Answer
 from tokassay.harness.ask import failure
+from tokassay.harness.budget import FOR_TIME
 from tokassay.harness.hosts import Target, open_host
 from tokassay.harness.load import Loaded
 
@@ -36,14 +38,20 @@ def probe(target: Target, loaded: Loaded, document: bytes, *, roster: Mapping[st
 
 def probe_all(
     target: Target, loaded: Loaded, documents: Sequence[bytes], *, roster: Mapping[str, EngineSpec],
-    operation: str = "encode",
+    operation: str = "encode", deadline: float | None = None,
 ) -> list[Probed]:
-    """What `target` does with each document: one host for all, and a fresh one after each that brings it down."""
+    """What `target` does with each document: one host for all, and a fresh one after each that brings it down.
+
+    Past `deadline`, a reading of time.monotonic(), no further document is begun; None: there is no end.
+    """
     asked: list[Probed] = []
     host: Host | None = None
     says, healthy = "", None
     try:
         for document in documents:
+            if deadline is not None and time.monotonic() >= deadline:
+                asked.append(Probed(None, f"{FOR_TIME}the engine's minutes of this check were over", says))
+                continue
             if host is None:
                 opened = _open(target, loaded, roster)
                 if isinstance(opened, str):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from typing import Any
 from tokassay.corpora.fetch import cache_dir
 from tokassay.engines.environments import interpreter, with_version
 from tokassay.engines.roster import EngineSpec
+from tokassay.engines.runtimes import RUNTIMES
 from tokassay.harness.cases import load_for, vocabulary_of
 from tokassay.harness.errors import InputError, writing
 from tokassay.harness.hosts import find_spec, target
@@ -23,6 +26,8 @@ from tokassay.harness.pieces import view
 from tokassay.harness.vectors import Recorded, Vector
 
 LIMIT_S = 60
+SUFFIXES = {"python": ".py", "node": ".mjs"}  # of a script, by the engine's runtime
+LANGUAGES = {"python": "python", "node": "js"}
 SHOWN = 200  # bytes of a document that a report spells out
 _LOADED: dict[str, Loaded] = {}
 
@@ -38,6 +43,7 @@ class Reproducer:
     report: str
     vocabulary: Path | None
     vocabulary_name: str
+    suffix: str = ".py"
 
     @property
     def stem(self) -> str:
@@ -45,7 +51,7 @@ class Reproducer:
 
     def write(self, folder: Path) -> list[Path]:
         """Write all of it; the paths. Raises InputError."""
-        made = [folder / f"{self.stem}.py", folder / f"{self.stem}.md"]
+        made = [folder / f"{self.stem}{self.suffix}", folder / f"{self.stem}.md"]
         with writing(f"--out {folder}", "name a folder that can be made and written"):
             folder.mkdir(parents=True, exist_ok=True)
             made[0].write_text(self.script, encoding="utf-8")
@@ -61,11 +67,6 @@ def reproducer(vector: Vector, engine: str | None, roster: Mapping[str, EngineSp
     recorded = _wrong(vector, engine)
     spec = find_spec(recorded.engine, roster, where="tokassay vectors reproduce")
     lines = spec.reproduce
-    if spec.runtime != "python":
-        raise InputError(
-            f"{spec.name} runs in Node, and a reproducer is a script in Python", where="tokassay vectors reproduce",
-            remedy=f"the document, its right ids and its rule: tokassay vectors list --json, id {vector.id}",
-        )
     if not {"imports", "load", vector.operation} <= set(lines):
         raise InputError(
             f"the roster does not say how a script calls {spec.name} to {vector.operation}", where=spec.source,
@@ -86,16 +87,17 @@ def reproducer(vector: Vector, engine: str | None, roster: Mapping[str, EngineSp
         name = path.name if form == "source" else f"{Path(loaded.name).stem}.{form}"
     values: dict[str, Any] = {
         "vector": vector, "recorded": recorded, "history": vector.history(spec.name), "rows": vector.of(spec.name),
-        "package": spec.requirement.partition("==")[0], "engine": spec, "calls": lines,
+        "package": spec.requirement.rpartition(RUNTIMES[spec.runtime].pin)[0], "engine": spec, "calls": lines,
         "uses": lambda word: any(re.search(rf"\b{word}\b", lines[name]) for name in used if name in lines),
         "vocabulary": name, "encoding": _encoding(spec, loaded), "contract": contract, "limit": LIMIT_S,
         "expected": list(vector.answer.ids or ()), "loaded": loaded, "shown": _shown(vector), "title": _title(vector),
-        "fence": "```",
-        "specials": {text: number for text, number, *_ in contract.special_tokens} if contract.specials == "on" else {},
+        "fence": "```", "specials": dict(contract.special_tokens) if contract.specials == "on" else {},
+        "language": LANGUAGES[spec.runtime],
     }
-    values["script"] = _render("reproduce.py.j2", values)
+    suffix = SUFFIXES[spec.runtime]
+    values["script"] = _render(f"reproduce{suffix}.j2", values)
     return Reproducer(
-        vector, spec.name, recorded, values["script"], _render("reproduce.md.j2", values), path, name
+        vector, spec.name, recorded, values["script"], _render("reproduce.md.j2", values), path, name, suffix
     )
 
 
@@ -104,9 +106,12 @@ def run(made: Reproducer, folder: Path, roster: Mapping[str, EngineSpec]) -> tup
 
     0: the answer is right; anything else: it is not, or the process died. Raises EnvironmentFault.
     """
-    python = interpreter(with_version(roster[made.engine], made.recorded.version))
+    program = interpreter(with_version(roster[made.engine], made.recorded.version)).absolute()
+    packages, link = program.parent.parent / "node_modules", folder / "node_modules"
+    if made.suffix == SUFFIXES["node"] and not link.exists():  # a module's packages are looked for beside it
+        link.symlink_to(packages, target_is_directory=True)
     done = subprocess.run(
-        [str(python), f"{made.stem}.py"], cwd=folder, capture_output=True, text=True, check=False,
+        [str(program), f"{made.stem}{made.suffix}"], cwd=folder, capture_output=True, text=True, check=False,
         stdin=subprocess.DEVNULL, timeout=3 * LIMIT_S,
     )
     return done.returncode, done.stdout + done.stderr
@@ -161,4 +166,5 @@ def _render(template: str, values: Mapping[str, Any]) -> str:
         loader=FunctionLoader(lambda name: folder.joinpath(name).read_text(encoding="utf-8")),
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, autoescape=False,
     )
+    made.filters["json"] = partial(json.dumps, ensure_ascii=False)  # as it is, with no mark escaped for HTML
     return made.get_template(template).render(values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,8 +14,8 @@ from tokassay.engines.roster import EngineSpec
 from tokassay.harness.answers import Answer
 from tokassay.harness.cases import load_for, vocabulary_of
 from tokassay.harness.errors import AGREED, MISMATCH, NOTHING
-from tokassay.harness.hosts import ORACLE, Target, target
-from tokassay.harness.load import Loaded
+from tokassay.harness.hosts import ORACLE, Target, find_spec, target
+from tokassay.harness.load import Loaded, NotFetched
 from tokassay.harness.probe import Probed, probe_all, within
 from tokassay.harness.vectors import Recorded, Vector
 
@@ -22,6 +23,8 @@ MATCH, KNOWN, HEALED, CHANGED, DIFFER, UNSUPPORTED = "match", "known", "healed",
 FIRES = (HEALED, CHANGED, DIFFER)
 # An answer that is known not to come is waited for so long: time enough to see that it comes now.
 LATE_S = 20.0
+# How long one engine is asked: one that hangs on every long document would take an hour otherwise.
+ENGINE_S = 300.0
 
 
 @dataclass(frozen=True)
@@ -69,17 +72,32 @@ def check(
     roster: Mapping[str, EngineSpec],
     *,
     timeout_s: float | None = None,
+    engine_s: float | None = ENGINE_S,
     tell: Callable[[str], None] = lambda _: None,
 ) -> list[Checked]:
-    """Every vector and engine, a row each. One host serves the vectors of one vocabulary and contract."""
-    loaded: dict[str, Loaded] = {}
+    """Every vector and engine, a row each. One host serves the vectors of one vocabulary and contract.
+
+    `timeout_s` is the limit for one document, and `engine_s` for all of one engine (None: no limit); the oracle has
+    its own. What is not asked for want of time, or of a vocabulary that is not fetched, is `unsupported`.
+    """
+    loaded: dict[str, Loaded | NotFetched] = {}
     groups: dict[tuple[str, str, str, str, float], list[tuple[Vector, Target]]] = {}
     rows: list[Checked] = []
     for vector in vectors:
         name = vocabulary_of(vector)
         if name not in loaded:
-            loaded[name] = load_for(vector)
-        asked = vector.asked_of(loaded[name].contract)
+            try:
+                loaded[name] = load_for(vector)
+            except NotFetched as error:
+                loaded[name] = error
+        read = loaded[name]
+        if isinstance(read, NotFetched):
+            for engine in engines:
+                spec = find_spec(re.split("[:@]", engine)[0], roster, where="tokassay vectors")
+                reason = f"{read}: {read.remedy}"
+                rows.append(Checked(vector, spec.name, spec.pinned, UNSUPPORTED, reason=reason))
+            continue
+        asked = vector.asked_of(read.contract)
         for engine in engines:
             found = target(engine, asked, roster, where="tokassay vectors")
             known = expected_of(vector, found.spec.name, found.spec.pinned)
@@ -96,10 +114,18 @@ def check(
             else:
                 key = engine, name, found.contract.digest, vector.operation, found.spec.timeout_s
                 groups.setdefault(key, []).append((vector, found))
-    for (engine, name, _, operation, _), members in groups.items():
+    spent: dict[str, float] = {}
+    # Short documents first: what an engine has no time for is then what is long.
+    for key in sorted(groups, key=lambda key: max(len(vector.document) for vector, _ in groups[key])):
+        engine, name, _, operation, _ = key
+        members = sorted(groups[key], key=lambda member: len(member[0].document))
         tell(f"{engine}, {name}: {len(members)} vectors")
+        read, begun = loaded[name], time.monotonic()
+        assert isinstance(read, Loaded)
+        left = None if engine_s is None or engine == ORACLE else begun + engine_s - spent.get(engine, 0.0)
         documents = [vector.document for vector, _ in members]
-        probed = probe_all(members[0][1], loaded[name], documents, roster=roster, operation=operation)
+        probed = probe_all(members[0][1], read, documents, roster=roster, operation=operation, deadline=left)
+        spent[engine] = spent.get(engine, 0.0) + time.monotonic() - begun
         rows += [judged(vector, found, one) for (vector, found), one in zip(members, probed, strict=True)]
     order = {vector.id: n for n, vector in enumerate(vectors)}
     return sorted(rows, key=lambda row: (order[row.vector.id], row.engine, row.version))

@@ -25,8 +25,8 @@ from typing import Any
 
 from packaging.version import InvalidVersion, Version
 from tokassay.harness.answers import ANSWER_FIELDS, Answer, Field, check_fields, is_hex, is_number, is_text
-from tokassay.harness.contract import Contract
-from tokassay.harness.domains import BYTES, EARLIEST, NEUTRAL, domain_of, since_earliest
+from tokassay.harness.contract import UNICODE_STEPS, Contract
+from tokassay.harness.domains import BYTES, EARLIEST, NEUTRAL, domain_of, ordered, renormalized_by, since_earliest
 from tokassay.harness.errors import InputError, writing
 
 SCHEMA = "tokassay.vectors/2"
@@ -151,6 +151,11 @@ class Vector:
             return f"for Unicode {mine['unicode']}"
         if domain == BYTES and contract.byte_policy != mine["byte_policy"]:
             return f"for {mine['byte_policy']}"
+        if set(contract.steps) & set(UNICODE_STEPS):
+            normalization = self.contract.get("normalization", mine["unicode"])
+            older, newer = sorted(map(ordered, (normalization, contract.normalizes_by)))
+            if any(older < ordered(version) <= newer for version in renormalized_by(self.document)):
+                return f"for a normalizer of Unicode {normalization}"
         return ""
 
     def of(self, engine: str) -> list[Recorded]:

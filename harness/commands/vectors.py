@@ -70,6 +70,9 @@ def check(
     ids: Annotated[list[str] | None, typer.Option("--id", help="Only this vector; may be given again.")] = None,
     file: Files = None,
     timeout: Timeout = None,
+    engine_minutes: Annotated[
+        float, typer.Option(min=0.1, help="How long one engine is asked; the rest is unsupported, for time.")
+    ] = 5.0,
     roster: Roster = None,
     as_json: Json = False,
 ) -> None:
@@ -89,7 +92,8 @@ def check(
     chosen = [vectors.find(name, held)[1] for name in ids] if ids else [one for each in held for one in each.vectors]
     with Console(stderr=True).status("vectors") as status:
         rows = vector_check.check(
-            chosen, engines or vector_check.usual(known), known, timeout_s=timeout, tell=status.update
+            chosen, engines or vector_check.usual(known), known, timeout_s=timeout, engine_s=60 * engine_minutes,
+            tell=status.update,
         )
     code = vector_check.exit_code(rows)
     if as_json:
