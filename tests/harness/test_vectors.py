@@ -418,14 +418,17 @@ def test_every_shipped_divergence_has_a_reproducer(tmp_path: Path) -> None:
     from tokassay.harness.reproduce import reproducer
 
     roster = load_roster()
-    # pyonmttok gives pieces, and no call of it makes ids of them; those in JavaScript are slow and no more.
-    without = {"pyonmttok", "js-tiktoken", "tiktoken-wasm", "gpt-3-encoder", "tokenizers-js", "lenml-tokenizers"}
+    # pyonmttok gives pieces, and no call of it makes ids of them; bpe-qwen takes a folder of three files; those in
+    # JavaScript are slow and no more.
+    slow = {"js-tiktoken", "tiktoken-wasm", "gpt-3-encoder", "tokenizers-js", "lenml-tokenizers"}
+    without = {"pyonmttok", "bpe-qwen", *slow}
     modules: dict[str, str] = {}
     for file in vectors.load_all():
         for one in file.vectors:
             for engine in one.wrong:
-                if engine in without:
-                    with pytest.raises(InputError, match=f"does not say how a script calls {engine}"):
+                if engine in without or (one.id, engine) == ("pieces-unigram-bytes", "kitoken"):
+                    # kitoken's script takes a tokenizer.json, and this is a model that none can be derived from.
+                    with pytest.raises(InputError, match=f"does not say how a script calls {engine}|can be derived"):
                         reproducer(one, engine, roster)
                     continue
                 made = reproducer(one, engine, roster)
