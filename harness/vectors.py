@@ -153,8 +153,8 @@ class Vector:
             return f"for {mine['byte_policy']}"
         if set(contract.steps) & set(UNICODE_STEPS):
             normalization = self.contract.get("normalization", mine["unicode"])
-            older, newer = sorted(map(ordered, (normalization, contract.normalizes_by)))
-            if any(older < ordered(version) <= newer for version in renormalized_by(self.document)):
+            first, last = sorted(map(ordered, (normalization, contract.normalizes_by)))
+            if any(first < ordered(version) <= last for version in renormalized_by(self.document)):
                 return f"for a normalizer of Unicode {normalization}"
         return ""
 
