@@ -233,7 +233,8 @@ def _answers(vector: Any, engines: list[str], roster: Any, timeout: float | None
                 f"{name} was not asked: {row.reason}", where=vector.id, remedy=f"tokassay engines install {name}",
                 exit_code=NOTHING,
             )
-        rows.append(vectors.Recorded(row.engine, row.version, row.answer, like))
+        cause = "" if vector.right(row.answer) else like  # what is right has none
+        rows.append(vectors.Recorded(row.engine, row.version, row.answer, cause))
     return rows
 
 

@@ -17,6 +17,7 @@ from tokassay.harness import vector_check, vector_table, vectors
 from tokassay.harness.answers import Answer
 from tokassay.harness.cli import main
 from tokassay.harness.errors import InputError
+from tokassay.harness.load import load_vocabulary
 from tokassay.harness.probe import Probed
 from tokassay.harness.vectors import Recorded, Vector
 
@@ -132,6 +133,7 @@ def test_all_that_comes_with_the_package_is_read() -> None:
     assert len(known) >= 9
     assert [one.id for one in known if not (one.rule and one.source and one.stage and one.title)] == []
     causes = {(one.id, row.engine) for one, row in wrong if not row.like}
+    assert [one.id for one in held.values() for row in one.engines if row.like and one.right(row.answer)] == []
     assert [(one.id, row.engine) for one, row in wrong if row.like and (row.like, row.engine) not in causes] == []
 
 
@@ -307,6 +309,7 @@ def test_a_check_says_what_there_is_to_do(
     assert run(capsys, "check", "planted", *options)[0] == 0
     listed = json.loads(run(capsys, "list", *options[2:], "--json")[1])["vectors"]
     assert [(row["version"], row["ids"]) for row in listed[0]["engines"]] == [("1.0", [16, 17]), ("1.1", [1065])]
+    assert not any("like" in row for row in listed[0]["engines"])
 
 
 def test_a_vector_of_other_variants_is_not_for_this_engine(
@@ -326,6 +329,34 @@ def test_a_vector_of_other_variants_is_not_for_this_engine(
     }
     assert status == 0
     assert run(capsys, "check", "planted", "--id", "broken", *options)[0] == 4
+
+
+def test_an_engine_whose_time_is_over_has_rows_with_the_reason() -> None:
+    one = Vector("digits", "gpt2", Answer.of([1065]), "3132")
+    for minutes, verdict, reason in ((60.0, "match", ""), (0.0, "unsupported", "time: the engine's minutes")):
+        (row,) = vector_check.check([one], ["tiktoken"], load_roster(), engine_s=minutes)
+        assert row.verdict == verdict and row.reason.startswith(reason) and bool(reason) == bool(row.reason)
+    (row,) = vector_check.check([one], ["oracle"], load_roster(), engine_s=0.0)
+    assert row.verdict == "match"  # its time has an end of its own
+
+
+def test_a_vocabulary_that_is_not_fetched_is_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOKASSAY_CACHE", str(tmp_path))
+    here = Vector("digits", "gpt2", Answer.of([1065]), "3132")
+    rows = vector_check.check([replace(here, id="away", vocabulary="deepseek"), here], ["tiktoken"], load_roster())
+    assert [(row.vector.id, row.verdict) for row in rows] == [("away", "unsupported"), ("digits", "match")]
+    assert "deepseek is not fetched yet: run `tokassay vocab fetch deepseek` once" in rows[0].reason
+
+
+def test_a_normalizer_of_other_tables_is_not_held_to_a_vector_that_they_decide() -> None:
+    """U+10D69 is a mark of class 230 since Unicode 16.0 (UnicodeData.txt); e and U+0301 are in every version."""
+    mark = "\U00010d69".encode().hex()
+    marked = Vector("mark", "gpt2", Answer.of([1]), input_hex=mark, contract={"normalizer": "nfc"})
+    asked = marked.asked_of(load_vocabulary("gpt2").contract)
+    older = asked.with_variants(unicode="16.0", normalization="15.0")
+    assert marked.holds_for(asked.with_variants(unicode="16.0", normalization="16.0")) == ""
+    assert marked.holds_for(older) == "for a normalizer of Unicode 16.0"
+    assert replace(marked, input_hex="65cc81").holds_for(older) == ""
 
 
 def test_a_check_of_nothing_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
