@@ -54,6 +54,11 @@ def errors_of(errors: list[tuple[int, str, str]]) -> dict[int, tuple[str, str]]:
     return {i: ("oom" if kind == "MemoryError" else "error", f"{kind}: {message}") for i, kind, message in errors}
 
 
+class TimeOver(Exception):
+    """The engine's time was over before it was known which documents of a block bring it down; the message says which
+    time."""
+
+
 @dataclass
 class Isolating:
     """The seconds that isolating culprits has taken: one for all askers of an engine."""
@@ -75,6 +80,7 @@ class Asker:
         self.threads = threads
         self.least = LEAST_CULPRITS
         self.form = ""  # the type that documents are handed over as; "": the usual one
+        self.over: Callable[[], str] = str  # why the engine's time is over; "" while it has some
         self.restarts = -1
         self._isolating = isolating or Isolating()
 
@@ -94,7 +100,9 @@ class Asker:
     stop = discard
 
     def measure(self, operation: str, block: Block) -> Answer:
-        """The block's timed call; on a failure of the host, document by document. Raises Unsupported."""
+        """The block's timed call; on a failure of the host, document by document. Raises Unsupported, and TimeOver
+        where the engine's time ends before the last document has been asked alone. The block's own call has its whole
+        time limit, so that a slow engine gets on from run to run."""
         try:
             return self._measure(operation, block.body)
         except Unsupported:
@@ -144,6 +152,9 @@ class Asker:
         start = time.monotonic()
         end = start + ISOLATING_S - self._isolating.spent_s
         for i in range(block.documents):
+            # A package that needs the square of a piece's length had 233 timeouts in one block, and 2 minutes for each.
+            if over := self.over():
+                raise TimeOver(over)
             if used >= self.least and time.monotonic() > end:
                 verdict, detail = failure(first)
                 answer.failures[i] = (

@@ -43,13 +43,20 @@ class Budget:
             if size * best[1] > best[0] * max(ns, 1):
                 self.measured[engine, vocabulary] = size, max(ns, 1)
 
+    def over(self, engine: str, vocabulary: str, meanwhile_s: float = 0.0) -> str:
+        """Why the engine's time is over, `meanwhile_s` of it not counted yet; "" where some is left."""
+        if self.limit_s is not None and self.spent_s.get(engine, 0.0) + meanwhile_s >= self.limit_s:
+            return f"{FOR_TIME}the engine's {self.limit_s / 60:g} minutes of this run were over"
+        spent_s = self.spent_on.get((engine, vocabulary), 0.0) + meanwhile_s
+        if self.vocabulary_s is not None and spent_s >= self.vocabulary_s:
+            return f"{FOR_TIME}the engine's {self.vocabulary_s / 60:g} minutes for this vocabulary were over"
+        return ""
+
     def against(self, engine: str, vocabulary: str, fast: float = 0.0) -> str:
         """Why the engine is not asked for a block that is for engines of `fast` MB/s and more; "" where it is. Asked
-        before a block: one that is begun is brought to its end. An engine whose rate is not known is asked."""
-        if self.limit_s is not None and self.spent_s.get(engine, 0.0) >= self.limit_s:
-            return f"{FOR_TIME}the engine's {self.limit_s / 60:g} minutes of this run were over"
-        if self.vocabulary_s is not None and self.spent_on.get((engine, vocabulary), 0.0) >= self.vocabulary_s:
-            return f"{FOR_TIME}the engine's {self.vocabulary_s / 60:g} minutes for this vocabulary were over"
+        before a block. An engine whose rate is not known is asked."""
+        if over := self.over(engine, vocabulary):
+            return over
         size, ns = self.measured.get((engine, vocabulary), (0, 0))
         if ns and size * 1000 / ns < fast:
             told = f"{size * 1000 / ns:.2g} MB/s at best, on {size:,} bytes of real text"

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from tokassay.engines.client import HostError, HostFailure, Unsupported
 from tokassay.engines.frames import pack_buffer
-from tokassay.harness.ask import UNLISTED, Asker, failure
+from tokassay.harness.ask import UNLISTED, Asker, TimeOver, failure
 from tokassay.harness.blocks import Block, offsets_of
 from tokassay.harness.budget import Budget, unanswered
 from tokassay.harness.compare import IDS, Output
@@ -153,13 +153,15 @@ def run_block(task: Task, pool: Pool) -> tuple[list[Result], list[OracleRow]]:
         whole = ("unsupported", reason) if reason else lane.failed
         late = "" if whole else pool.budget.against(lane.engine, task.subject.name, task.fast)
         if late:
-            whole = "unsupported", late
-            result.key = unanswered(result.key)
-        if whole is not None:
+            run.leave_out(result, late)
+        elif whole is not None:
             result.verdicts, result.rows = {whole[0]: task.block.documents}, [[-1, *whole]]
         elif task.subject.modelled:
-            with run.billed(lane.engine):
-                run.judge(lane, result)
+            try:
+                with run.billed(lane.engine):
+                    run.judge(lane, result)
+            except TimeOver as error:
+                run.leave_out(result, str(error))
         else:
             opaque.append((lane, result))
     if opaque:
@@ -172,17 +174,33 @@ class _Run:
         self.task, self.pool, self.block, self.subject = task, pool, task.block, task.subject
         self.expectations: dict[str, Expected] = {}
         self.findings: dict[tuple[Any, ...], Any] = {}
-        self.oracle_s = 0.0
+        self.begun = self.oracle_s = 0.0
 
     @contextmanager
     def billed(self, engine: str) -> Iterator[None]:
         """What is done here is on the engine's time, but for what the oracle takes."""
-        begun, oracle_s = time.monotonic(), self.oracle_s
+        self.begun, self.oracle_s = time.monotonic(), 0.0
         try:
             yield
         finally:
-            spent = time.monotonic() - begun - (self.oracle_s - oracle_s)
-            self.pool.budget.spend(engine, self.subject.name, spent)
+            self.pool.budget.spend(engine, self.subject.name, self.spent())
+
+    def spent(self) -> float:
+        """Seconds of the engine that is asked now, the oracle's left out."""
+        return time.monotonic() - self.begun - self.oracle_s
+
+    def asker(self, lane: Lane) -> Asker:
+        """The lane's Asker, which ends a block when the engine's time does."""
+        asker = self.pool.asker(lane.engine, lane.contract)
+        asker.over = lambda: self.pool.budget.over(lane.engine, self.subject.name, self.spent())
+        return asker
+
+    def leave_out(self, result: Result, late: str) -> None:
+        """Make a result the row of an answer that there was no time for."""
+        result.key = unanswered(result.key)
+        result.digest, result.expected = "", ""
+        result.ids = result.ns = result.cpu_ns = result.host_ns = result.hash_ns = 0
+        result.verdicts, result.rows = {"unsupported": self.block.documents}, [[-1, "unsupported", late]]
 
     def fresh(self) -> list[OracleRow]:
         return [row for expected in self.expectations.values() for row in expected.fresh]
@@ -217,7 +235,7 @@ class _Run:
 
     def judge(self, lane: Lane, result: Result) -> None:
         held = Held(self.expected(lane.held_to(result.operation)), self.expected(self.subject.asked))
-        asker = self.pool.asker(lane.engine, lane.contract)
+        asker = self.asker(lane)
 
         def because(i: int, output: Output | None) -> dict[str, Any]:
             return self.explain(lane, asker, held, result.operation, i, output)
@@ -319,11 +337,14 @@ class _Run:
                     result.verdicts["match"] = self.block.documents - len(verdicts)
 
     def _alone(self, lane: Lane, result: Result) -> tuple[Output | None, dict[int, tuple[str, Any]]]:
-        asker = self.pool.asker(lane.engine, lane.contract)
+        asker = self.asker(lane)
         try:
             with self.billed(lane.engine):
                 answer = asker.measure(result.operation, self.block)
             output = answer.output or asker.kept()
+        except TimeOver as error:
+            self.leave_out(result, str(error))
+            return None, {}
         except Unsupported as error:
             result.verdicts, result.rows = {"unsupported": self.block.documents}, [[-1, "unsupported", str(error)]]
             return None, {}

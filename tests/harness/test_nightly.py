@@ -255,6 +255,26 @@ def test_an_engine_whose_time_is_over_is_a_row_and_is_asked_next_time(run_audit:
     assert again.outcome.verdicts == {"match": 8}
 
 
+def test_an_engines_time_ends_inside_of_a_block(run_audit: Callable) -> None:
+    """Which document of a block hangs is not searched for when the time is over: a row that is asked again."""
+    documents = [b"before", b"has TRIGGER in it", b"after", b"more"]
+    late = run_audit("hangs", documents=documents, operations=("encode", "decode"), engine_s=1e-9)
+    assert late.verdicts("hangs") == late.verdicts("hangs", "decode") == {"unsupported": 4}
+    (reason,) = {row["reason"] for row in late.rows("SELECT * FROM v_reason WHERE run = ?")}
+    assert reason.startswith("time: the engine's ") and not late.divergences("hangs")
+    rows = late.rows("SELECT * FROM result WHERE run = ?")
+    assert {(row["digest"], row["expected"], row["ids"], row["ns"]) for row in rows} == {("", "", 0, 0)}
+    whole = run_audit("hangs", documents=documents)
+    assert whole.verdicts("hangs") == {"match": 3, "timeout": 1}
+    assert not any(row["reused"] for row in whole.rows("SELECT * FROM v_cell WHERE run = ?"))
+
+
+def test_a_block_that_comes_to_its_end_is_kept_though_the_time_is_over(run_audit: Callable) -> None:
+    """Else a slow engine would never get past its first block."""
+    run = run_audit("is-slow", documents=[b"hello", b"world"], operations=("encode", "decode"), engine_s=1e-9)
+    assert run.verdicts("is-slow") == {"match": 2} and run.verdicts("is-slow", "decode") == {"unsupported": 2}
+
+
 def test_an_engine_whose_time_is_over_is_a_row_against_itself_too() -> None:
     suite = Suite("t", "", ("gpt2",), ("dat-bpe",), (CorpusRequest("mine", ("encode",), ("off",)),))
     lanes = Lanes(suite, (), None, {}, 1)
