@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from tokassay.harness.bench import ENTRIES, STATES
 from tokassay.harness.errors import InputError
 from tokassay.harness.hosts import nearest
+from tokassay.harness.texts import entries_of, kinds
 
 FOLDER = "claims"
 # What a figure is of, and its unit. `ratio` is of two speeds: above 1 the engine is the faster. What bench does not
@@ -254,6 +255,10 @@ def check(claim: Claim, where: str) -> None:
     if claim.here is not None:
         _must(claim.here.entry in ENTRIES, f"{claim.here.entry} is no entry point", where, f"use {', '.join(ENTRIES)}")
         _must(claim.here.state in STATES, f"{claim.here.state} is no state", where, f"use {', '.join(STATES)}")
+        for text in claim.texts:
+            by = entries_of(text) if text in kinds() else ()
+            only = f"{text} is measured by {', '.join(by)} only"
+            _must(not by or claim.here.entry in by, only, where, "leave it out")
         _must(len(claim.here.computes) in (0, 2), "computes takes two vocabularies", where, "its own, then the other's")
     seen = [figure.name for figure in claim.figures]
     _must(len(set(seen)) == len(seen), "two figures have one name", where, "give each its own")
