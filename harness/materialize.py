@@ -12,7 +12,7 @@ import json
 import os
 import tempfile
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -61,7 +61,8 @@ def materialize(loaded: Loaded, contract: Contract, cache_dir: Path) -> dict[str
     folder = cache_dir / f"{contract.core_digest}-{form()}"
     vocabulary = loaded.vocabulary
     if contract.algorithm == WORDPIECE:
-        paths["vocab.txt"] = _keep(folder / "vocab.txt", lambda: lines_file(vocabulary))
+        if not _sparse(vocabulary.ids()):
+            paths["vocab.txt"] = _keep(folder / "vocab.txt", lambda: lines_file(vocabulary))
         made = wordpiece_json(vocabulary, contract)
         if made is not None:
             paths["tokenizer.json"] = _keep(folder / "tokenizer.json", lambda: made)
@@ -86,7 +87,7 @@ def materialize(loaded: Loaded, contract: Contract, cache_dir: Path) -> dict[str
         "tokenizer.json": "tokenizer.json", "vocab.bpe": "vocab.bpe", "encoder.json": "encoder.json",
         "gguf": "vocab.gguf",
     }
-    if name_of(contract) is None:
+    if name_of(contract) is None or _sparse(vocabulary.ids()):
         del named["gguf"]
     underivable = folder / "no-merges"
     if underivable.exists():
@@ -252,6 +253,7 @@ def tokenizer_json(vocabulary: Vocabulary, merges: tuple[Pair, ...], contract: C
         # In the model's vocabulary too: otherwise the library numbers it on from the vocabulary's size, gaps
         # ignored.
         ids.setdefault(row["content"], row["id"])
+    ids |= _placeholders(ids)
     root = {
         "version": "1.0",
         "truncation": None,
@@ -275,6 +277,24 @@ def tokenizer_json(vocabulary: Vocabulary, merges: tuple[Pair, ...], contract: C
         },
     }
     return json.dumps(root, ensure_ascii=False).encode("utf-8")
+
+
+def _placeholders(ids: dict[str, int]) -> dict[str, int]:
+    """A text for each number below the greatest that has none: of a special token that is off, of a gap.
+
+    Published files have no such holes, and libraries rely on it: tokie did not end on a character whose bytes do not
+    merge (`ea 8f a4` under DeepSeek V3's, specials off). No piece has a space in it, as the byte alphabet writes it
+    otherwise. Ids that are mostly holes are left as they are: one of 4 billion would need as many texts.
+    """
+    numbers = set(ids.values())
+    if _sparse(numbers):
+        return {}
+    return {f"no token {number}": number for number in range(max(numbers, default=0)) if number not in numbers}
+
+
+def _sparse(numbers: Collection[int]) -> bool:
+    """Whether ids are mostly holes: a form with a row for each number is then not written."""
+    return max(numbers, default=0) > 2 * len(numbers)
 
 
 def _spelling(contract: Contract) -> Callable[[bytes], str]:

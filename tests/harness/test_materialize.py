@@ -176,3 +176,28 @@ def test_two_special_texts_with_one_id_have_no_tokenizer_json(tmp_path: Path) ->
     assert "tokenizer.json" in materialize(loaded, loaded.contract, tmp_path / "cache")
     on = materialize(loaded, loaded.contract.with_variants(specials="on"), tmp_path / "cache")
     assert set(on) == {"source", "tiktoken", "vocab.bpe", "encoder.json"}
+
+
+def holed(tmp_path: Path, last: int) -> dict[str, int]:
+    """The derived numbers of a byte vocabulary with `ab`, where 256 has no token and `last` is a special one, off."""
+    path = small(tmp_path, "YWI= 257\n" + (f"YWJhYg== {last}\n" if last else ""))
+    loaded = load_vocabulary(path, pattern="gpt2", specials={"<x>": 258})
+    paths = materialize(loaded, loaded.contract, tmp_path / "cache")
+    made = Tokenizer.from_file(paths["tokenizer.json"])
+    assert made.encode("no token 256 abab<x>").ids == [
+        *b"no", *b" token", *b" 256", 32, *([last] if last else [257, 257]), *b"<x>",
+    ]
+    return made.get_vocab()
+
+
+def test_no_number_is_left_out_of_a_tokenizer_json(tmp_path: Path) -> None:
+    # tokie did not end where numbers of special tokens that are off were missing.
+    assert sorted(holed(tmp_path, 260).values()) == list(range(261))
+
+
+def test_numbers_that_are_mostly_holes_are_left_so(tmp_path: Path) -> None:
+    assert len(holed(tmp_path, 4_000_000_000)) == 258
+
+
+def test_a_hole_is_no_token_by_its_text(tmp_path: Path) -> None:
+    assert sorted(holed(tmp_path, 0).values()) == list(range(258))
