@@ -5,7 +5,10 @@ Every session that runs the package installs it as a user does: built, not edita
 
 from __future__ import annotations
 
+import hashlib
+import os
 import shutil
+import sys
 import tomllib
 from pathlib import Path
 
@@ -18,10 +21,29 @@ OFFLINE = {"PIP_NO_INDEX": "1", "UV_OFFLINE": "1", "HF_HUB_OFFLINE": "1", "TOKAS
 PACKAGES = ["harness", "engines", "corpora", "oracles", "reports", "fixtures"]
 
 
+WHEELS = Path(".nox", "wheels")
+
+
 def install(session: nox.Session, extra: str) -> None:
-    """Build and install the package with one extra; a stale build/ would ship files long deleted."""
-    shutil.rmtree("build", ignore_errors=True)
-    session.install(f".[{extra}]")
+    """Install the package with one extra from its wheel, which is built once a tree: compiling takes over a minute."""
+    folder = WHEELS / tree()
+    if not any(folder.glob("*.whl")):
+        shutil.rmtree(WHEELS, ignore_errors=True)
+        shutil.rmtree("build", ignore_errors=True)  # a stale one would ship files long deleted
+        session.run("python", "-m", "pip", "wheel", "-q", "--no-deps", "--wheel-dir", str(folder), ".", silent=True)
+    (wheel,) = folder.glob("*.whl")
+    session.install(f"tokassay[{extra}] @ {wheel.resolve().as_uri()}")
+
+
+def tree() -> str:
+    """Digest of all that a wheel is made of: the files, and what compiles them."""
+    made = hashlib.sha256(repr([sys.version, *(os.environ.get(name) for name in ("CC", "CFLAGS", "LDFLAGS"))]).encode())
+    found = [path for folder in PACKAGES for path in Path(folder).rglob("*") if path.is_file()]
+    for path in sorted([*found, Path("pyproject.toml"), Path("MANIFEST.in"), Path("README.md"), Path("LICENSE")]):
+        compiled = path.suffix == ".c" and path.with_suffix(".pyx").exists()  # Cython writes it again
+        if not compiled and path.suffix not in (".pyc", ".so"):
+            made.update(f"{path.as_posix()}\0{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return made.hexdigest()[:16]
 
 
 def pytest(session: nox.Session, *words: str, profile: str = "ci", env: dict[str, str] | None = None) -> None:
