@@ -176,6 +176,7 @@ def audit(request: Request, progress: Progress, executor: Executor | None = None
                         for corpus in request.suite.corpora:
                             if policy in corpus.specials:
                                 runner.corpus(corpus, vocabulary, policy, part, again=number > 0)
+                        runner.drain(0)
                         # Every engine has a host of its own in every worker: those of one part fit into memory.
                         pools.close()
                         lanes.close()
@@ -262,6 +263,7 @@ class _Runner:
         self.verdicts: Counter[str] = Counter()
         self.divergences = Divergences(f"tokassay audit --suite {request.narrowed_from} --seed {request.seed}")
         self.flying: dict[Future[Any], _Flight] = {}
+        self.fast = 0.0  # for which engines the last corpus was
         self.contracts: set[str] = set()
         self.corpora: set[str] = set()
 
@@ -269,7 +271,11 @@ class _Runner:
         self, asked: CorpusRequest, vocabulary: Vocabulary, policy: str, part: tuple[str, ...], *, again: bool
     ) -> None:
         """One corpus under one vocabulary and special-token policy, through a part of the engines; `again`: another
-        part has had it."""
+        part has had it. Its last blocks may still be in flight afterwards: an engine that takes minutes for one would
+        leave the other workers idle at the end of each corpus."""
+        if asked.fast > self.fast:
+            self.drain(0)  # who is fast enough is known when the text before is done
+        self.fast = asked.fast
         name = corpus_name(asked.spec, vocabulary)
         if not again:
             self.progress.corpus(f"{name} · {vocabulary.name}" + (", special tokens" if policy == "on" else ""))
@@ -281,7 +287,6 @@ class _Runner:
             documents += block.documents
             size += len(block.buffer)
             self.block(block, subject, lanes, asked, name, names, policy, vocabulary)
-        self.drain(0)
         if name not in self.corpora:
             self.corpora.add(name)
             problems = {
