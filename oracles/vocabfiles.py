@@ -52,22 +52,22 @@ def read_gpt2(vocab_bpe: Path, encoder_json: Path, added: Iterable[str] | None =
     ids = _json(encoder_json)
     lines = vocab_bpe.read_text(encoding="utf-8").split("\n")
     merges = [_pair(line, f"{vocab_bpe}:{number}") for number, line in enumerate(lines, 1) if _is_pair(line)]
-    tokens = _tokens(ids, encoder_json, added or ())
+    made = {left + right for left, right in merges}
+    tokens = _tokens(ids, encoder_json, added or (), made)
     if added is not None:
         return tokens, merges
-    made = {left + right for left, right in merges}
     return {token: identity for token, identity in tokens.items() if len(token) == 1 or token in made}, merges
 
 
 def read_tokenizer_json(path: Path) -> tuple[Tokens, Merges]:
-    """The `model` of a byte-level BPE tokenizer.json: its vocab without the file's added tokens, and its merges, in
-    either spelling of a pair."""
+    """The `model` of a byte-level BPE tokenizer.json: its vocab without those of the file's added tokens that no merge
+    makes, and its merges, in either spelling of a pair."""
     model, added = _bpe_model(path)
     merges = []
     for number, pair in enumerate(model["merges"]):
         line = pair if isinstance(pair, str) else " ".join(pair)
         merges.append(_pair(line, f"{path}: model.merges[{number}]"))
-    return _tokens(model["vocab"], path, added), merges
+    return _tokens(model["vocab"], path, added, {left + right for left, right in merges}), merges
 
 
 def read_texts(path: Path, end_of_word: str = "") -> tuple[Tokens, Merges]:
@@ -75,15 +75,23 @@ def read_texts(path: Path, end_of_word: str = "") -> tuple[Tokens, Merges]:
     byte alphabet again, and end in that suffix or do not."""
     model, added = _bpe_model(path)
 
-    def spelled(token: str) -> bytes:
+    def spelled(text: str) -> bytes:
         if not end_of_word:
-            return token.encode("utf-8")
-        body = token.removesuffix(end_of_word)
-        return _raw(body, str(path)) + token[len(body) :].encode("utf-8")
+            return text.encode("utf-8")
+        body = text.removesuffix(end_of_word)
+        return _raw(body, str(path)) + text[len(body) :].encode("utf-8")
+
+    def is_spelled(text: str) -> bool:
+        return not end_of_word or all(character in _BYTE_OF for character in text.removesuffix(end_of_word))
 
     pairs = [pair.split(" ") if isinstance(pair, str) else pair for pair in model["merges"]]
-    tokens = {spelled(token): int(number) for token, number in model["vocab"].items() if token not in added}
-    return tokens, [(spelled(left), spelled(right)) for left, right in pairs]
+    merges = [(spelled(left), spelled(right)) for left, right in pairs]
+    made = {left + right for left, right in merges}
+    tokens = {spelled(text): int(number) for text, number in model["vocab"].items() if is_spelled(text)}
+    for text in filter(is_spelled, added):
+        if len(text) > 1 and spelled(text) not in made:
+            tokens.pop(spelled(text), None)
+    return tokens, merges
 
 
 def _bpe_model(path: Path) -> tuple[dict[str, Any], set[str]]:
@@ -126,13 +134,18 @@ def _raw(token: str, where: str) -> bytes:
         ) from None
 
 
-def _tokens(ids: object, path: Path, added: Iterable[str]) -> Tokens:
-    """Tokens in the byte alphabet, without the `added`; one with another character is special and is left out."""
+def _tokens(ids: object, path: Path, added: Iterable[str], made: set[bytes]) -> Tokens:
+    """Tokens in the byte alphabet, without the `added` that no merge makes; one with another character is special and
+    is left out."""
     if not isinstance(ids, dict):
         raise OracleError("no map of tokens to ids", where=str(path), remedy="give the file that holds the vocabulary")
-    left_out = set(added)
-    return {
+    tokens = {
         _raw(token, str(path)): int(identity)
         for token, identity in ids.items()
-        if token not in left_out and all(character in _BYTE_OF for character in token)
+        if all(character in _BYTE_OF for character in token)
     }
+    for text in added:
+        raw = bytes(_BYTE_OF[character] for character in text if character in _BYTE_OF)
+        if 1 < len(text) == len(raw) and raw not in made:
+            tokens.pop(raw, None)
+    return tokens

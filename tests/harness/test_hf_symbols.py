@@ -17,6 +17,7 @@ from tokassay.harness.errors import InputError
 from tokassay.harness.load import Loaded, load_vocabulary
 from tokassay.harness.materialize import materialize
 from tokassay.harness.oracle_here import oracle_here
+from tokassay.oracles.adapter import Adapter
 
 BLOCK = "\u2581"
 PREPEND = {"type": "Prepend", "prepend": BLOCK}
@@ -85,6 +86,23 @@ def test_characters_as_the_library_has_them(tmp_path: Path, seed: int, steps: li
         encoded = library.encode(text, add_special_tokens=False)
         assert oracle.encode(text.encode()) == encoded.ids, text
         assert len(oracle.spans(text.encode())) == len(encoded.ids)
+
+
+def test_added_tokens_that_merges_make_too(tmp_path: Path) -> None:
+    # Gemma's file adds runs of the block: its text finds them before normalizing, and merging makes them of spaces.
+    merges = [(BLOCK, BLOCK), (BLOCK * 2, BLOCK), ("a", "b"), ("c", "d")]
+    path = characters_file(tmp_path, merges, normalizer=REPLACE)
+    root = json.loads(path.read_text(encoding="utf-8"))
+    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": False}
+    added = [{"id": root["model"]["vocab"][text], "content": text} | flags for text in (BLOCK * 2, BLOCK * 3, "ab")]
+    path.write_text(json.dumps(root | {"added_tokens": root["added_tokens"] + added}), encoding="utf-8")
+    loaded = load_vocabulary(path)
+    contract = loaded.contract.with_variants(specials="on")
+    engine = Adapter()
+    engine.load(contract.to_json(), materialize(loaded, contract, tmp_path / "cache"), 1, {})
+    library = tokenizers.Tokenizer.from_file(str(path))
+    for text in ["a  b", "   ab", f"{BLOCK}  ", f"  {BLOCK * 2}ab", *documents(5, f"abcd  {BLOCK}")]:
+        assert engine.encode(text.encode()) == library.encode(text, add_special_tokens=False).ids, text
 
 
 def test_ids_worked_out_by_hand(tmp_path: Path) -> None:

@@ -179,6 +179,15 @@ def test_gpt2_from_three_kinds_of_file_is_one_vocabulary(gpt2_files: dict[str, s
         assert (read, read_merges) == (tokens, merges)
 
 
+def test_an_added_text_that_a_merge_makes_is_a_token_too(tmp_path: Path) -> None:
+    vocab = {ALPHABET[byte]: byte for byte in range(256)} | {"ab": 256, "abc": 257, "<x>": 258}
+    rows = [{"content": text, "id": vocab[text]} for text in ("ab", "abc", "<x>", "a")]
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps({"added_tokens": rows, "model": {"vocab": vocab, "merges": ["a b", "ab c"]}}))
+    read, _ = vocabfiles.read_tokenizer_json(path)
+    assert sorted(read.values()) == list(range(258))
+
+
 @pytest.mark.parametrize(
     ("name", "content", "place"),
     [("x.tiktoken", b"aGk= 0\naGk\n", ":2"), ("x.tiktoken", b"!!! 0\n", ":1"), ("x.json", b"{", "x.json")],
