@@ -110,14 +110,14 @@ def parse_json(root: dict[str, Any], model: dict[str, Any], where: str, parsed: 
     parsed.unmodelled += [f"model.{key}: unknown option" for key in sorted(set(model) - MODEL_KEYS)]
     table = read_ids(model.get("vocab"), f"{where}: model.vocab")
     unknown = model.get("unk_token")
-    if unknown not in table:
+    if not isinstance(unknown, str) or unknown not in table:
         parsed.unmodelled.append(f"model.unk_token: {unknown!r} is no token")
     added = read_added(root.get("added_tokens"), table, parsed.normalizer, where)
     parsed.notes += added.notes
     parsed.unmodelled += added.unmodelled
     limit = model.get("max_input_chars_per_word", MAX_WORD_CHARS)
     prefix = model.get("continuing_subword_prefix", PREFIX)
-    if not isinstance(prefix, str) or not prefix:
+    if not isinstance(prefix, str) or not prefix or not prefix.isprintable():
         parsed.unmodelled.append(f"model.continuing_subword_prefix: {prefix!r}")
     if any("\n" in text for text in table):
         parsed.unmodelled.append("model.vocab: a token holds a line feed")

@@ -146,6 +146,8 @@ def test_a_normalizer_alone_and_in_a_sequence(tmp_path: Path) -> None:
         ({"pre_tokenizer": {"type": "Metaspace"}}, "pre_tokenizer: Metaspace"),
         ({"model": {"unk_token": "<unk>"}}, "model.unk_token: '<unk>' is no token"),
         ({"model": {"continuing_subword_prefix": ""}}, "model.continuing_subword_prefix"),
+        ({"model": {"continuing_subword_prefix": "\ud800"}}, "model.continuing_subword_prefix"),
+        ({"model": {"unk_token": ["[UNK]"]}}, "model.unk_token"),
         ({"model": {"fuse_unk": True}}, "model.fuse_unk: unknown option"),
         ({"model": {"vocab": {"[UNK]": 1, "a\n": 2}}}, "line feed"),
         ({"added_tokens": [{"id": 9, "content": "un"} | FLAGS]}, "has id 9, in model.vocab 3"),
