@@ -373,7 +373,9 @@ def run(nights: Nights, night: Night, plan: Plan, say: Say = lambda _: None) -> 
             done = Done(name, begun, round(time.monotonic() - clock, 3), code, said=said)
             night.stages.append(done)
             nights.write(night)
-            note(f"{name}: exit code {code}, {done.seconds:.1f} s; {'; '.join(said)}")
+            note(f"{name}: exit code {code}, {done.seconds:.1f} s")
+            for sentence in said:
+                note(f"  {sentence}")
         finish(night)
         nights.write(night)
         note(f"night {night.id}: exit code {night.exit_code}")

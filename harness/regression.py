@@ -11,7 +11,7 @@ import json
 import sqlite3
 import zlib
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from statistics import median
 from typing import Any
@@ -167,7 +167,7 @@ class Judgement:
                 f"{row['engine']} took part under {row['contract']} in the baseline and does not now"
                 for row in self.absent
             ]
-            said += [cell_sentence(cell) for cell in self.cells if cell.worse]
+            said += worse_sentences(self.cells)
             if not self.verified:
                 said.append("nothing was verified: no document is a match or declared")
             said.append(
@@ -312,10 +312,11 @@ def _block_key(row: sqlite3.Row) -> BlockKey:
 def _compare(cell: Cell, db: sqlite3.Connection, before: int, now: int, documents: int) -> None:
     """Two results on one block, document by document."""
     old, new = _words(db, before, documents), _words(db, now, documents)
-    for was, (verdict, for_time) in zip(old, new, strict=True):
-        if was[1]:  # the baseline had no time for it: there is nothing to hold this to
+    for was, (verdict, why) in zip(old, new, strict=True):
+        # The baseline had no time for it, or not the engine: there is nothing to hold this to.
+        if was[1] is not None and (was[1].startswith(FOR_TIME) or verdict != "unsupported"):
             continue
-        if for_time:
+        if why is not None and why.startswith(FOR_TIME):
             cell.for_time += 1
             continue
         cell.common += 1
@@ -327,15 +328,15 @@ def _compare(cell: Cell, db: sqlite3.Connection, before: int, now: int, document
         cell.better += change < 0
 
 
-def _words(db: sqlite3.Connection, result: int, documents: int) -> list[tuple[str, bool]]:
-    """Each document's verdict of a result, and whether it is missing for want of time."""
+def _words(db: sqlite3.Connection, result: int, documents: int) -> list[tuple[str, str | None]]:
+    """Each document's verdict of a result, and why the engine was not asked: it was not installed, or had no time."""
     (text,) = db.execute("SELECT rows FROM result WHERE id = ?", (result,)).fetchone()
-    words = [("match", False)] * documents
+    words: list[tuple[str, str | None]] = [("match", None)] * documents
     for index, verdict, detail in json.loads(text):
-        word = (verdict, verdict == "unsupported" and isinstance(detail, str) and detail.startswith(FOR_TIME))
+        why = detail if verdict == "unsupported" and isinstance(detail, str) else None
         if index < 0:
-            return [word] * documents
-        words[index] = word
+            return [(verdict, why)] * documents
+        words[index] = verdict, why if why and why.startswith(FOR_TIME) else None
     return words
 
 
@@ -484,13 +485,26 @@ def own(row: Mapping[str, Any]) -> str:
     return place + (f" ({row['detail']})" if row.get("detail") else "")
 
 
-def cell_sentence(cell: Cell) -> str:
-    """What got worse in a cell."""
-    changes = ", ".join(f"{change} {count:,}" for change, count in sorted(cell.changes.items()))
-    return (
-        f"worse: {cell.engine} under {cell.contract}, specials {cell.specials}, {cell.corpus}, {cell.domain}, "
-        f"{cell.operation}: {cell.worse:,} of {cell.common:,} documents ({changes})"
-    )
+def worse_sentences(cells: Iterable[Cell]) -> list[str]:
+    """What got worse, a sentence for each engine and contract: a broken engine is worse in forty cells of a suite."""
+    groups: dict[tuple[str, str, str], list[Cell]] = {}
+    for cell in cells:
+        if cell.worse:
+            groups.setdefault((cell.engine, cell.contract, cell.specials), []).append(cell)
+    said = []
+    for (engine, contract, specials), group in groups.items():
+        changes: Counter[str] = Counter()
+        for cell in group:
+            changes.update(cell.changes)
+        words = ", ".join(f"{change} {count:,}" for change, count in sorted(changes.items()))
+        corpora = list(dict.fromkeys(cell.corpus for cell in group))
+        more = f" and {len(corpora) - 3} more" if len(corpora) > 3 else ""
+        worse, common = (sum(getattr(cell, name) for cell in group) for name in ("worse", "common"))
+        said.append(
+            f"worse: {engine} under {contract}, specials {specials}, {', '.join(corpora[:3])}{more}: {worse:,} of "
+            f"{counted(common, 'verdict')} ({words})"
+        )
+    return said
 
 
 def speed_sentence(speed: Speed) -> str:

@@ -107,6 +107,29 @@ def gate(made: Made, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[i
 # ---- ids
 
 
+def test_an_engine_that_was_not_installed_is_new_and_not_worse(made: Made) -> None:
+    absent = [[-1, "unsupported", "not installed: tokassay engines install a"]]
+    before = made.run("aaaa", {"engine": "a", "rows": absent, "version": "none"}, {"engine": "b"})
+    after = made.run("bbbb", {"engine": "a", "rows": WRONG}, {"engine": "b", "result": 2})
+    found = made.judged(after, before)
+    assert (len(found.new), found.common, sum(cell.worse for cell in found.cells)) == (1, 3, 0)
+    assert found.exit_code == 1
+    said = "\n".join(found.sentences())
+    assert "worse:" not in said and "3 verdicts are of documents that the baseline did not ask" in said
+    # The other way round it is lost, and still absent where it was absent.
+    assert sum(cell.worse for cell in made.judged(before, after).cells) == 2
+    again = made.run("cccc", {"engine": "a", "rows": absent, "version": "none2"}, {"engine": "b", "result": 2})
+    assert made.judged(again, before).common == 6
+
+
+def test_what_got_worse_is_said_once_an_engine_and_contract(made: Made) -> None:
+    blocks = [f"b{number}" for number in range(6)]
+    before = made.run("aaaa", *({"engine": "a", "block": block} for block in blocks))
+    after = made.run("bbbb", *({"engine": "a", "block": block, "rows": WRONG, "version": "2"} for block in blocks))
+    worse = [each for each in made.judged(after, before).sentences() if each.startswith("worse:")]
+    assert worse == ["worse: a under gpt2, specials off, corpus: 6 of 18 verdicts (match -> differ 6)"]
+
+
 def test_nothing_new(made: Made) -> None:
     made.run("a", {"engine": "x"}, {"engine": "y", "rows": WRONG})
     made.run("b", {"engine": "x"}, {"engine": "y", "rows": WRONG})

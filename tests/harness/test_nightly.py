@@ -129,7 +129,7 @@ def test_a_killed_night_goes_on_where_it_stopped(tmp_path: Path, stages: dict[st
     assert len(nights.all()) == 1
     log = (nights.home(night.id) / "night.log").read_text("utf-8")
     assert log.count("audit: exit code 0") == 1 and "goes on with self" in log
-    assert re.search(r"^\S+ self: exit code 0, \d+\.\d s; self was here$", log, re.MULTILINE)
+    assert re.search(r"^\S+ self: exit code 0, \d+\.\d s\n\S+   self was here$", log, re.MULTILINE)
     stages["calls"] = []
     again = go(nights, plan)
     assert again.id != night.id and again.baseline == night.id and len(stages["calls"]) == len(STAGES)
