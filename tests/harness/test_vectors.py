@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from tokassay.engines.roster import load_roster
-from tokassay.harness import vector_check, vector_table, vectors
+from tokassay.harness import probe, vector_check, vector_table, vectors
 from tokassay.harness.answers import Answer
 from tokassay.harness.cli import main
 from tokassay.harness.errors import InputError
@@ -609,3 +609,14 @@ def test_the_page_in_the_documentation_is_what_the_vectors_say() -> None:
     page = Path(__file__).parents[2] / "docs" / "DIVERGENCES.md"
     made = vector_table.markdown(one for file in vectors.load_all() for one in file.vectors)
     assert page.read_text(encoding="utf-8") == made, "run: tokassay vectors list --markdown docs/DIVERGENCES.md"
+
+
+@pytest.mark.parametrize(
+    ("second", "outcome"),
+    [(Answer("timeout", "no reply within 20 s"), "timeout"), (Answer.of([2]), "flaky"), (Answer.of([1]), "ids")],
+)
+def test_late_is_no_other_answer(monkeypatch: pytest.MonkeyPatch, second: Answer, outcome: str) -> None:
+    answers = iter([Answer.of([1]), second])
+    monkeypatch.setattr(probe, "_ask", lambda *_: next(answers))
+    host: Any = None
+    assert probe._twice(host, b"a", "encode").outcome == outcome
