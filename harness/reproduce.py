@@ -26,6 +26,7 @@ from tokassay.harness.pieces import view
 from tokassay.harness.vectors import Recorded, Vector
 
 LIMIT_S = 60
+LATE = 124  # exit status of a script that did not end, as of timeout(1)
 SUFFIXES = {"python": ".py", "node": ".mjs"}  # of a script, by the engine's runtime
 LANGUAGES = {"python": "python", "node": "js"}
 SHOWN = 200  # bytes of a document that a report spells out
@@ -104,16 +105,22 @@ def reproducer(vector: Vector, engine: str | None, roster: Mapping[str, EngineSp
 def run(made: Reproducer, folder: Path, roster: Mapping[str, EngineSpec]) -> tuple[int, str]:
     """Run the script in the engine's environment, at the version of the answer: exit status, and what it printed.
 
-    0: the answer is right; anything else: it is not, or the process died. Raises EnvironmentFault.
+    0: the answer is right; anything else: it is not, or the process died or did not end. Raises EnvironmentFault.
     """
     program = interpreter(with_version(roster[made.engine], made.recorded.version)).absolute()
     packages, link = program.parent.parent / "node_modules", folder / "node_modules"
-    if made.suffix == SUFFIXES["node"] and not link.exists():  # a module's packages are looked for beside it
-        link.symlink_to(packages, target_is_directory=True)
-    done = subprocess.run(
-        [str(program), f"{made.stem}{made.suffix}"], cwd=folder, capture_output=True, text=True, check=False,
-        stdin=subprocess.DEVNULL, timeout=3 * LIMIT_S,
-    )
+    if made.suffix == SUFFIXES["node"]:  # a module's packages are looked for beside it
+        if link.is_symlink():  # of another engine's script
+            link.unlink()
+        if not link.exists():
+            link.symlink_to(packages, target_is_directory=True)
+    try:
+        done = subprocess.run(
+            [str(program), f"{made.stem}{made.suffix}"], cwd=folder, capture_output=True, text=True, check=False,
+            stdin=subprocess.DEVNULL, timeout=3 * LIMIT_S,
+        )
+    except subprocess.TimeoutExpired:  # a script in JavaScript has no limit of its own
+        return LATE, f"it did not end within {3 * LIMIT_S} s\n"
     return done.returncode, done.stdout + done.stderr
 
 

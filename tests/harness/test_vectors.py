@@ -449,10 +449,8 @@ def test_every_shipped_divergence_has_a_reproducer(tmp_path: Path) -> None:
     from tokassay.harness.reproduce import reproducer
 
     roster = load_roster()
-    # pyonmttok gives pieces, and no call of it makes ids of them; bpe-qwen takes a folder of three files; those in
-    # JavaScript are slow and no more.
-    slow = {"js-tiktoken", "tiktoken-wasm", "gpt-3-encoder", "tokenizers-js", "lenml-tokenizers"}
-    without = {"pyonmttok", "bpe-qwen", *slow}
+    # pyonmttok gives pieces, and no call of it makes ids of them; bpe-qwen takes a folder of three files.
+    without = {"pyonmttok", "bpe-qwen"}
     modules: dict[str, str] = {}
     for file in vectors.load_all():
         for one in file.vectors:
@@ -476,6 +474,24 @@ def test_every_shipped_divergence_has_a_reproducer(tmp_path: Path) -> None:
     assert "'<|endofprompt|>': 100276" in reproducer(found, "tokendagger", roster).script
     with pytest.raises(InputError, match="no wrong answer of tokie is recorded in pb-001"):
         reproducer(vectors.find("pb-001", vectors.load_all())[1], "tokie", roster)
+
+
+def test_a_script_that_does_not_end_is_late_and_packages_are_those_of_its_engine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tokassay.harness import reproduce
+
+    monkeypatch.setattr(reproduce, "LIMIT_S", 0.2)
+    monkeypatch.setattr(reproduce, "interpreter", lambda _: tmp_path / "env" / "bin" / "node")
+    (tmp_path / "env" / "bin").mkdir(parents=True)
+    (tmp_path / "env" / "bin" / "node").symlink_to(sys.executable)
+    (tmp_path / "node_modules").symlink_to(tmp_path / "of another engine")
+    (tmp_path / "two-digits-tiktoken.mjs").write_text("import time; print('begun'); time.sleep(60)")
+    wrong = Recorded("tiktoken", "0.14.0", Answer("timeout", "no reply"))
+    made = reproduce.Reproducer(TWO_DIGITS, "tiktoken", wrong, "", "", None, "", ".mjs")
+    status, printed = reproduce.run(made, tmp_path, load_roster())
+    assert (status, "did not end within" in printed) == (reproduce.LATE, True)
+    assert (tmp_path / "node_modules").readlink() == tmp_path / "env" / "node_modules"
 
 
 HOLDS = """
