@@ -381,11 +381,13 @@ class Host:
         threads: int | None = None,
         start_ns: int | None = None,
         form: str = "",
+        timeout_s: float | None = None,
     ) -> Measured:
         """Time `op` over a block: a list of documents, or the body that frames.pack_documents made of one.
 
         `start_ns`: a reading of time.perf_counter_ns() at which the clock starts, so that two hosts start together.
         `form`: the type that documents are handed over as, or how they lie in files (one of hello's `readers`).
+        `timeout_s`: wall time for this call, where it is not the host's usual limit.
         """
         body = _packed(documents)
         size = frames.documents_in(body)
@@ -393,7 +395,8 @@ class Host:
         start = time.perf_counter_ns()
         more: dict[str, Any] = {} if start_ns is None else {"start_ns": start_ns}
         more |= {"form": form} if form else {}
-        head, _ = self._request("measure", body, op=op, repeat=repeat, threads=threads or self.threads, **more)
+        more |= {"op": op, "repeat": repeat, "threads": threads or self.threads}
+        head, _ = self._request("measure", body, timeout_s=timeout_s, **more)
         return self._as_measured(head, op, size, repeat, time.perf_counter_ns() - start)
 
     def _as_measured(self, head: Any, op: str, size: int, repeat: int, took: int) -> Measured:

@@ -24,6 +24,9 @@ BATCHES = ("encode_batch", "batch_flat", "batch_list", "encode_files", "whole") 
 # minute is over a hundred culprits: an engine that dies of a byte that is everywhere has shown by then what it dies of.
 ISOLATING_S = 60.0
 LEAST_CULPRITS = 3
+# Where an engine's time on a vocabulary has an end, one call may go past it by so much: js-tiktoken was waited for for
+# 2 minutes at a block of long pieces from which it does not come back.
+LEAST_CALL_S = 10.0
 UNLISTED = "as the first ones of this block"  # a host lists the first hundred errors of a block
 
 
@@ -81,6 +84,7 @@ class Asker:
         self.least = LEAST_CULPRITS
         self.form = ""  # the type that documents are handed over as; "": the usual one
         self.over: Callable[[], str] = str  # why the engine's time is over; "" while it has some
+        self.left_s: Callable[[], float | None] = lambda: None  # how long one call may take at most; None: as ever
         self.restarts = -1
         self._isolating = isolating or Isolating()
 
@@ -102,7 +106,7 @@ class Asker:
     def measure(self, operation: str, block: Block) -> Answer:
         """The block's timed call; on a failure of the host, document by document. Raises Unsupported, and TimeOver
         where the engine's time ends before the last document has been asked alone. The block's own call has its whole
-        time limit, so that a slow engine gets on from run to run."""
+        time limit, so that a slow engine gets on from run to run, unless `left_s` says otherwise."""
         try:
             return self._measure(operation, block.body)
         except Unsupported:
@@ -112,7 +116,11 @@ class Asker:
             return self._step(operation, block, error)
 
     def _measure(self, operation: str, body: bytes) -> Answer:
-        reply = self.host.measure(body, operation, threads=self._threads(operation), form=self.form)
+        left_s = self.left_s()
+        limit_s = None if left_s is None else min(self.host.timeout_s, max(left_s, LEAST_CALL_S))
+        reply = self.host.measure(
+            body, operation, threads=self._threads(operation), form=self.form, timeout_s=limit_s
+        )
         answer = Answer(
             reply.digest[-1],
             reply.ids,

@@ -52,6 +52,13 @@ class Budget:
             return f"{FOR_TIME}the engine's {self.vocabulary_s / 60:g} minutes for this vocabulary were over"
         return ""
 
+    def left_s(self, engine: str, vocabulary: str, meanwhile_s: float = 0.0) -> float | None:
+        """Seconds that are left of the engine's time on a vocabulary, `meanwhile_s` more being spent; None where that
+        has no limit."""
+        if self.vocabulary_s is None:
+            return None
+        return self.vocabulary_s - self.spent_on.get((engine, vocabulary), 0.0) - meanwhile_s
+
     def against(self, engine: str, vocabulary: str, fast: float = 0.0) -> str:
         """Why the engine is not asked for a block that is for engines of `fast` MB/s and more; "" where it is. Asked
         before a block. An engine whose rate is not known is asked."""

@@ -193,6 +193,7 @@ class _Run:
         """The lane's Asker, which ends a block when the engine's time does."""
         asker = self.pool.asker(lane.engine, lane.contract)
         asker.over = lambda: self.pool.budget.over(lane.engine, self.subject.name, self.spent())
+        asker.left_s = lambda: self.pool.budget.left_s(lane.engine, self.subject.name, self.spent())
         return asker
 
     def leave_out(self, result: Result, late: str) -> None:

@@ -6,11 +6,14 @@ import json
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from tokassay.engines.client import Host, HostTimeout
+from tokassay.harness.ask import Asker, TimeOver
 from tokassay.harness.audit import Request, audit, most_hosts
+from tokassay.harness.budget import Budget
 from tokassay.harness.contract import Contract
 from tokassay.harness.lanes import Lanes
 from tokassay.harness.suites import CorpusRequest, Suite
@@ -151,3 +154,31 @@ def test_memory_decides_how_many_have_a_host(monkeypatch: pytest.MonkeyPatch) ->
     assert most_hosts(2) == 16 and most_hosts(1) == 32
     monkeypatch.setattr("psutil.virtual_memory", lambda: type("Memory", (), {"available": 1 << 30})())
     assert most_hosts(2) == 4
+
+
+@pytest.mark.parametrize(("left_s", "limit_s"), [(3.0, 10.0), (60.0, 60.0), (500.0, 120.0), (None, None)])
+def test_a_call_ends_with_the_vocabularys_minutes(left_s: float | None, limit_s: float | None) -> None:
+    limits: list[float | None] = []
+
+    class Hangs:
+        timeout_s = 120.0
+
+        def measure(self, *_: Any, timeout_s: float | None, **__: Any) -> Any:
+            limits.append(timeout_s)
+            raise HostTimeout("no reply", stderr="")
+
+        def close(self) -> None:
+            pass
+
+    asker = Asker(lambda: cast(Any, Hangs()))
+    asker.left_s, asker.over = lambda: left_s, lambda: "time: over"
+    with pytest.raises(TimeOver, match="time: over"):
+        asker.measure("encode", cast(Any, SimpleNamespace(body=b"", documents=1)))
+    assert limits == [limit_s]
+
+
+def test_what_is_left_of_a_vocabularys_minutes() -> None:
+    budget = Budget(vocabulary_s=60)
+    budget.spend("slow", "gpt2", 50)
+    assert (budget.left_s("slow", "gpt2", 4), budget.left_s("slow", "cl100k")) == (6, 60)
+    assert Budget(limit_s=60).left_s("slow", "gpt2") is None
