@@ -13,7 +13,7 @@ import os
 import tempfile
 from base64 import b64encode
 from collections.abc import Callable, Collection
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -81,7 +81,8 @@ def materialize(loaded: Loaded, contract: Contract, cache_dir: Path) -> dict[str
         return paths
     if contract.byte_fallback or contract.end_of_word:  # only a tokenizer.json says where merging begins
         own = vocabulary.merges or ()
-        paths["tokenizer.json"] = _keep(folder / "tokenizer.json", lambda: tokenizer_json(vocabulary, own, contract))
+        write = partial(tokenizer_json, vocabulary, own, contract, filled=True)
+        paths["tokenizer.json"] = _keep(folder / "tokenizer.json", write)
         return paths
     named = {
         "tokenizer.json": "tokenizer.json", "vocab.bpe": "vocab.bpe", "encoder.json": "encoder.json",
@@ -98,7 +99,7 @@ def materialize(loaded: Loaded, contract: Contract, cache_dir: Path) -> dict[str
         _keep(underivable, lambda: b"some token is not made of two parts by lower ranks\n")
         return paths
     writers: dict[str, Callable[[], bytes]] = {
-        "tokenizer.json": lambda: tokenizer_json(vocabulary, merges, contract),
+        "tokenizer.json": lambda: tokenizer_json(vocabulary, merges, contract, filled=True),
         "vocab.bpe": lambda: merges_file(merges),
         "encoder.json": lambda: ids_file(vocabulary),
         "gguf": lambda: gguf(vocabulary, merges, contract),
@@ -239,8 +240,10 @@ def ids_file(vocabulary: Vocabulary) -> bytes:
     return json.dumps(_alphabet_ids(vocabulary), ensure_ascii=False).encode("utf-8")
 
 
-def tokenizer_json(vocabulary: Vocabulary, merges: tuple[Pair, ...], contract: Contract) -> bytes:
-    """A Hugging Face tokenizer.json that means the contract."""
+def tokenizer_json(
+    vocabulary: Vocabulary, merges: tuple[Pair, ...], contract: Contract, *, filled: bool = False
+) -> bytes:
+    """A Hugging Face tokenizer.json that means the contract. `filled`: with a text for each number that has none."""
     spelled = _spelling(contract)
     rows = sorted((number, token) for token, number in vocabulary.tokens.items() if token)
     ids = {spelled(token): number for number, token in rows}
@@ -253,7 +256,8 @@ def tokenizer_json(vocabulary: Vocabulary, merges: tuple[Pair, ...], contract: C
         # In the model's vocabulary too: otherwise the library numbers it on from the vocabulary's size, gaps
         # ignored.
         ids.setdefault(row["content"], row["id"])
-    ids |= _placeholders(ids)
+    if filled:
+        ids |= _placeholders(ids)
     root = {
         "version": "1.0",
         "truncation": None,

@@ -83,7 +83,7 @@ def test_files_are_reused_and_never_half_written(tmp_path: Path, monkeypatch: py
     assert again == first
     assert {name: Path(path).stat().st_mtime_ns for name, path in again.items()} == before
 
-    def fail(*_: object) -> bytes:
+    def fail(*_: object, **__: object) -> bytes:
         raise KeyboardInterrupt
 
     Path(first["tokenizer.json"]).unlink()
