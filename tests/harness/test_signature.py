@@ -70,5 +70,8 @@ def test_classes_around_a_cut() -> None:
 def test_endings_without_figures() -> None:
     assert ending("crash", "SIGSEGV") == "crash SIGSEGV"
     assert ending("error", "ValueError: at 17\nmore") == "error ValueError: at 00"
+    quoted = [ending("error", f"RuntimeError: no token {text}") for text in ('"\u4ed6"', "'a b'", "`\\n`")]
+    assert quoted == ["error RuntimeError: no token \u2026"] * 3
+    assert ending("error", "E: can't take 'x', it isn't one") == "error E: can't take \u2026, it isn't one"
     assert ending("timeout", "no reply within 1 s") == ending("timeout", "CPU time used up") == "timeout"
     assert str(Cause("ended", "process", ("crash SIGSEGV", "ids"))) == "ended process crash SIGSEGV / ids"
