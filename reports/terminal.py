@@ -17,6 +17,7 @@ from tokassay.reports.visible import hex_view, text_view, visible
 from tokassay.reports.words import FAILING, VERIFIED, counted, number
 
 ROWS, SHOWN, HEAD = 40, 8, 16
+COMMAND = 1_000  # characters of a command that is printed: one with a document of 5,935 bytes fills screens
 STYLES = {"agreed": "bold green", "mismatch": "bold red", "broken": "bold red"}
 
 
@@ -85,9 +86,15 @@ def _print_divergence(console: Console, found: Divergence) -> None:
         console.print(_text(found.minimal.sentence, "dim"))
     if found.examined:
         _print_evidence(console, shown)
-    # One unbroken line, so that it can be copied.
-    console.print(_text(f"  {shown.command}", "cyan"), soft_wrap=True)
+    _print_command(console, shown.command)
     console.print()
+
+
+def _print_command(console: Console, command: str) -> None:
+    if len(command) > COMMAND:
+        console.print(_text(f"  its command is {len(command):,} characters long, and in the report", "dim"))
+    else:  # one unbroken line, so that it can be copied
+        console.print(_text(f"  {command}", "cyan"), soft_wrap=True)
 
 
 def _print_evidence(console: Console, found: Divergence | Minimal) -> None:
@@ -125,7 +132,7 @@ def print_report(console: Console, run: Tables | Frames, report: Sequence[Path] 
     for found in tables.declared[:SHOWN]:
         line = f"{found.engine}, {counted(found.documents, 'document')}: {found.explanation}"
         console.print(Padding(_text(line), (0, 0, 0, 2), expand=False))
-        console.print(_text(f"  {found.command}", "cyan"), soft_wrap=True)
+        _print_command(console, found.command)
     if len(tables.declared) > SHOWN:
         console.print(_text(f"  and {len(tables.declared) - SHOWN} more, in the report"))
     if tables.reasons:

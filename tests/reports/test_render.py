@@ -127,6 +127,20 @@ def test_the_terminal_holds_at_80_columns(scenario: Callable[[str], Path], name:
     assert text.rstrip().endswith("report/index.html")
 
 
+def test_a_command_that_fills_the_screen_is_left_to_the_report(scenario: Callable[[str], Path]) -> None:
+    frames = read_run(scenario("failing"))
+    long = "tokassay diff dat-bpe oracle --hex " + "61" * 600
+    for column in ("command", "minimal_command"):
+        if column in frames.divergences:
+            frames.divergences[column] = long
+    tables = build(frames)
+    assert any(found.command == long for found in tables.failing)
+    screen = io.StringIO()
+    print_report(Console(file=screen, width=80), tables)
+    assert long not in screen.getvalue() and "its command is 1,235 characters long" in screen.getvalue()
+    assert long in render_html(tables)
+
+
 def test_the_terminal_takes_frames(scenario: Callable[[str], Path]) -> None:
     frames = read_run(scenario("agreed"))
     screen = io.StringIO()
